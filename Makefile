@@ -1,0 +1,31 @@
+# The first run of any target makes the environment .venv by itself.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: demo test lint bench clean
+
+demo: $(READY)
+	$(BIN)/treaty demo --picture demo.png
+
+test: $(READY) lint
+	$(BIN)/python -m pytest
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright
+
+bench: $(READY)
+	$(BIN)/python -m bench.sweep
+	$(BIN)/python -m bench.svm_sweep
+	$(BIN)/python -m bench.headline
+	$(BIN)/python -m bench.memory
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[demo,dev]'
+	touch $(READY)
+
+clean:
+	rm -rf .venv

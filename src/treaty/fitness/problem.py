@@ -1,0 +1,66 @@
+"""The learning problem that all parties agree on: loss, regulariser, Θ and the public domain."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from treaty.arrays import FloatArray
+from treaty.errors import TreatyError
+from treaty.losses import Domain, Loss, Norm
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Minimise f(θ) = (λ/2)‖θ‖₂² + mean ℓ(θ; x, y) over Θ = {‖θ‖∞ ≤ θ_max}.
+
+    Args:
+        loss: ℓ, clipped or not.
+        domain: the public set of records.
+        ridge: λ ≥ 0.
+        theta_max: half the width of Θ; infinite only for a loss whose gradient is bounded anyway.
+        intercept: the index of the constant column of x, if there is one.
+    """
+
+    loss: Loss
+    domain: Domain
+    ridge: float = 0.0
+    theta_max: float = math.inf
+    intercept: int | None = None
+
+    @property
+    def dimension(self) -> int:
+        """p, the number of parameters."""
+        return self.domain.dimension
+
+    @property
+    def fitness_loss(self) -> Loss:
+        """The loss that fitness is measured with: the unclipped one, so that bias shows."""
+        from treaty.losses import Clipped
+
+        return self.loss.loss if isinstance(self.loss, Clipped) else self.loss
+
+    def gradient_bound(self, norm: Norm) -> float:
+        """Return Ξ in the given norm, or say why there is none."""
+        bound = self.loss.gradient_bound(self.domain, self.theta_max, norm)
+        if not math.isfinite(bound):
+            raise TreatyError(
+                f"the gradient of the {self.loss.name} loss has no bound here: "
+                "give a finite theta_max, or clip the gradient"
+            )
+        return bound
+
+    @property
+    def smoothness(self) -> float:
+        """A Lipschitz constant of ∇f over the public domain; infinite for a loss with kinks."""
+        return self.loss.smoothness(self.domain) + self.ridge
+
+    def project(self, theta: FloatArray) -> FloatArray:
+        """Return the nearest point of Θ."""
+        if math.isinf(self.theta_max):
+            return theta
+        return np.clip(theta, -self.theta_max, self.theta_max)
+
+    def penalty(self, theta: FloatArray) -> FloatArray:
+        """Return g(θ) = (λ/2)‖θ‖₂² for each θ."""
+        return 0.5 * self.ridge * np.einsum("...i,...i->...", theta, theta)

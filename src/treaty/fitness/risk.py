@@ -1,0 +1,231 @@
+"""Empirical risk: the mean loss of one set of records, and its gradient, at many models at once."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from treaty.arrays import FloatArray
+from treaty.errors import TreatyError
+from treaty.fitness.moments import BLOCK_ROWS, Moments
+from treaty.losses import Loss, Squared
+
+WORKING_SET = 1 << 17
+"""Scores (rows × models) held at once: 1 MiB, which stays in a core's cache."""
+
+
+class Risk(ABC):
+    """(1/n) Σ ℓ(θ; x, y) over n records. θ may be one model (p,) or a stack of models (…, p)."""
+
+    n: int
+    dimension: int
+
+    @abstractmethod
+    def value(self, theta: FloatArray) -> FloatArray:
+        """Return the mean loss at each θ, shape (…)."""
+
+    @abstractmethod
+    def gradient(self, theta: FloatArray) -> FloatArray:
+        """Return the mean (sub)gradient at each θ, shape (…, p)."""
+
+    @abstractmethod
+    def hessian(self, theta: FloatArray) -> FloatArray:
+        """Return the mean Hessian at one θ, shape (p, p)."""
+
+    @abstractmethod
+    def with_loss(self, loss: Loss) -> "Risk":
+        """Return the risk of the same records under another loss."""
+
+    @abstractmethod
+    def rows(self) -> list[tuple[FloatArray, FloatArray, float]]:
+        """Return the sets of rows behind this risk: x, y and the weight of one row in the mean."""
+
+    @abstractmethod
+    def column(self, index: int) -> "Risk":
+        """Return the risk of the model that uses only one coordinate of x."""
+
+
+class MomentRisk(Risk):
+    """Mean squared loss through sufficient statistics: O(p²) whatever n is."""
+
+    def __init__(self, moments: Moments) -> None:
+        self.moments = moments
+        self.n = moments.n
+        self.dimension = len(moments.xy)
+
+    def value(self, theta: FloatArray) -> FloatArray:
+        """Return θᵀAθ − 2bᵀθ + c."""
+        m = self.moments
+        quadratic = np.einsum("...i,...i->...", theta @ m.xx, theta)
+        return quadratic - 2.0 * (theta @ m.xy) + m.yy
+
+    def gradient(self, theta: FloatArray) -> FloatArray:
+        """Return 2(Aθ − b)."""
+        return 2.0 * (theta @ self.moments.xx - self.moments.xy)
+
+    def hessian(self, theta: FloatArray) -> FloatArray:
+        """Return 2A."""
+        return 2.0 * self.moments.xx
+
+    def with_loss(self, loss: Loss) -> Risk:
+        """Return itself for squared loss; moments can serve no other."""
+        if not isinstance(loss, Squared):
+            raise TreatyError(f"sufficient statistics cannot give the {loss.name} loss: keep rows")
+        return self
+
+    def rows(self) -> list[tuple[FloatArray, FloatArray, float]]:
+        """Refuse: the rows are gone."""
+        raise TreatyError("sufficient statistics hold no rows")
+
+    def column(self, index: int) -> Risk:
+        """Return the risk of one coordinate."""
+        m = self.moments
+        return MomentRisk(Moments(m.n, m.xx[[index]][:, [index]], m.xy[[index]], m.yy))
+
+
+class RowRisk(Risk):
+    """Mean loss over rows held in memory (or in a memory-mapped file), block by block.
+
+    Each block costs two matrix products for all models at once; working memory is bounded
+    whatever the numbers of rows and models.
+    """
+
+    def __init__(self, loss: Loss, x: FloatArray, y: FloatArray) -> None:
+        if len(x) != len(y) or len(y) == 0:
+            raise TreatyError(f"{len(x)} rows of x and {len(y)} targets are no set of records")
+        self.loss = loss
+        self.x = x
+        self.y = y
+        self.n, self.dimension = x.shape
+
+    def _blocks(self, models: int) -> Iterator[tuple[Loss, FloatArray, FloatArray]]:
+        rows = min(BLOCK_ROWS, max(64, WORKING_SET // max(1, models)))
+        for start in range(0, self.n, rows):
+            x = self.x[start : start + rows]
+            yield self.loss.on(x), x, self.y[start : start + rows, None]
+
+    def value(self, theta: FloatArray) -> FloatArray:
+        """Return the mean loss at each θ."""
+        models = _stack(theta)
+        total = np.zeros(len(models))
+        for part, _ in _portions(models):
+            mean = np.zeros(len(models[part]))
+            for loss, x, y in self._blocks(len(models[part])):
+                mean += loss.value(x @ models[part].T, y).sum(axis=0)
+            total[part] = mean / self.n
+        return total.reshape(theta.shape[:-1])
+
+    def gradient(self, theta: FloatArray) -> FloatArray:
+        """Return the mean (sub)gradient at each θ."""
+        models = _stack(theta)
+        total = np.zeros_like(models)
+        for part, transposed in _portions(models):
+            mean = np.zeros_like(models[part])
+            for loss, x, y in self._blocks(len(mean)):
+                mean += loss.slope(x @ transposed, y).T @ x
+            total[part] = mean / self.n
+        return total.reshape(theta.shape)
+
+    def hessian(self, theta: FloatArray) -> FloatArray:
+        """Return (1/n) Σ φ″(θᵀx, y) x xᵀ."""
+        total = np.zeros((self.dimension, self.dimension))
+        for loss, x, y in self._blocks(self.dimension):
+            total += x.T @ (loss.curvature(x @ theta[:, None], y) * x)
+        return total / self.n
+
+    def with_loss(self, loss: Loss) -> Risk:
+        """Return the risk of the same rows under another loss."""
+        return RowRisk(loss, self.x, self.y)
+
+    def rows(self) -> list[tuple[FloatArray, FloatArray, float]]:
+        """Return the rows, each of weight 1/n."""
+        return [(self.x, self.y, 1.0 / self.n)]
+
+    def column(self, index: int) -> Risk:
+        """Return the risk of one coordinate."""
+        return RowRisk(self.loss, np.ascontiguousarray(self.x[:, [index]]), self.y)
+
+
+class PooledRisk(Risk):
+    """A weighted mean of several risks, as if their owners held one set of records."""
+
+    def __init__(self, risks: Sequence[Risk], weights: Sequence[float]) -> None:
+        self.risks = tuple(risks)
+        self.weights = tuple(float(w) for w in weights)
+        self.n = sum(risk.n for risk in risks)
+        self.dimension = risks[0].dimension
+
+    def value(self, theta: FloatArray) -> FloatArray:
+        """Return the weighted mean of the values."""
+        return _weighted([r.value(theta) for r in self.risks], self.weights)
+
+    def gradient(self, theta: FloatArray) -> FloatArray:
+        """Return the weighted mean of the gradients."""
+        return _weighted([r.gradient(theta) for r in self.risks], self.weights)
+
+    def hessian(self, theta: FloatArray) -> FloatArray:
+        """Return the weighted mean of the Hessians."""
+        return _weighted([r.hessian(theta) for r in self.risks], self.weights)
+
+    def with_loss(self, loss: Loss) -> Risk:
+        """Return the pool under another loss."""
+        return PooledRisk([r.with_loss(loss) for r in self.risks], self.weights)
+
+    def rows(self) -> list[tuple[FloatArray, FloatArray, float]]:
+        """Return the rows of every risk, weighted."""
+        return [
+            (x, y, share * weight)
+            for share, risk in zip(self.weights, self.risks, strict=True)
+            for x, y, weight in risk.rows()
+        ]
+
+    def column(self, index: int) -> Risk:
+        """Return the pool of one coordinate."""
+        return PooledRisk([r.column(index) for r in self.risks], self.weights)
+
+
+def pooled(risks: Sequence[Risk], weights: Sequence[float] | None = None) -> Risk:
+    """Return the weighted mean of risks (by default by records: their union).
+
+    Moments are merged into one set, so that a pool of a thousand owners costs what one costs.
+    """
+    total = sum(risk.n for risk in risks)
+    if weights is None:
+        weights = [risk.n / total for risk in risks]
+    moments = [risk.moments for risk in risks if isinstance(risk, MomentRisk)]
+    if len(moments) < len(risks):
+        return risks[0] if len(risks) == 1 and weights[0] == 1.0 else PooledRisk(risks, weights)
+    return MomentRisk(
+        Moments(
+            total,
+            _weighted([m.xx for m in moments], weights),
+            _weighted([m.xy for m in moments], weights),
+            float(sum(w * m.yy for w, m in zip(weights, moments, strict=True))),
+        )
+    )
+
+
+def risk_of(loss: Loss, x: FloatArray, y: FloatArray) -> Risk:
+    """Return the risk of rows in memory, through sufficient statistics where the loss has them."""
+    if loss.sufficient_statistics:
+        return MomentRisk(Moments.of([(x, y)]))
+    return RowRisk(loss, x, y)
+
+
+def _weighted(parts: Sequence[FloatArray], weights: Sequence[float]) -> FloatArray:
+    total = weights[0] * parts[0]
+    for weight, part in zip(weights[1:], parts[1:], strict=True):
+        total = total + weight * part
+    return total
+
+
+def _stack(theta: FloatArray) -> FloatArray:
+    return theta.reshape(-1, theta.shape[-1])
+
+
+def _portions(models: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+    """Cut a long stack of models so that a block of rows times a portion stays bounded."""
+    size = WORKING_SET // 64
+    for start in range(0, len(models), size):
+        part = slice(start, start + size)
+        yield part, np.ascontiguousarray(models[part].T)

@@ -1,0 +1,66 @@
+"""The shape of a problem, from which learners derive their step sizes.
+
+From public rows where the learner has some, else from what the loss declares over the public
+domain. Never from private rows: tuning on them would be a release.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from treaty.arrays import FloatArray
+from treaty.fitness import Problem, Risk, optimum
+from treaty.losses import Squared
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """What a step size depends on.
+
+    Args:
+        smoothness: a Lipschitz constant of ∇f; infinite for a loss with kinks.
+        strong_convexity: a lower bound of the curvature of f.
+        distance: how far the optimum may lie from the start.
+        gradient: how large a gradient may be on the way, without noise.
+    """
+
+    smoothness: float
+    strong_convexity: float
+    distance: float
+    gradient: float
+
+    @property
+    def longest_step(self) -> float:
+        """1/smoothness; for a loss with kinks 1/λ of the regulariser, if it has one."""
+        if math.isfinite(self.smoothness):
+            return 1.0 / self.smoothness
+        return 1.0 / self.strong_convexity if self.strong_convexity > 0 else math.inf
+
+
+def declared_geometry(problem: Problem, start: FloatArray) -> Geometry:
+    """Return what the loss declares over the public domain, without seeing any row."""
+    ends = np.array(problem.domain.target)
+    at_zero = float(problem.fitness_loss.value(np.zeros(2), ends).max())
+    distance = problem.theta_max * math.sqrt(problem.dimension)
+    if problem.ridge > 0:
+        # (λ/2)‖θ*‖² ≤ f(θ*) ≤ f(0) ≤ sup φ(0, y)
+        distance = min(distance, math.sqrt(2 * at_zero / problem.ridge))
+    distance += float(np.linalg.norm(start))
+    slope = problem.gradient_bound("l2")
+    return Geometry(problem.smoothness, problem.ridge, distance, slope + problem.ridge * distance)
+
+
+def public_geometry(problem: Problem, public: Risk, start: FloatArray) -> Geometry:
+    """Return the geometry of the public rows."""
+    best = optimum(problem, public).theta
+    risk = public.with_loss(problem.fitness_loss)
+    distance = float(np.linalg.norm(best - start))
+    gradient = float(np.linalg.norm(risk.gradient(start) + problem.ridge * start))
+    if math.isinf(problem.fitness_loss.curvature_bound):
+        return Geometry(math.inf, problem.ridge, distance, gradient)
+    # sup φ″ · (1/n) Σ x xᵀ bounds the Hessian everywhere; squared loss gives twice the mean of x xᵀ.
+    gram = 0.5 * public.with_loss(Squared()).hessian(best)
+    largest = problem.fitness_loss.curvature_bound * float(np.linalg.eigvalsh(gram)[-1])
+    smallest = max(0.0, float(np.linalg.eigvalsh(risk.hessian(best))[0]))
+    return Geometry(largest + problem.ridge, smallest + problem.ridge, distance, gradient)

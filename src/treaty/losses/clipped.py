@@ -1,0 +1,94 @@
+"""Per-record gradient clipping that stays a convex loss."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from treaty.arrays import FloatArray
+from treaty.errors import TreatyError
+from treaty.losses.base import Domain, Loss, Norm
+
+
+class Clipped(Loss):
+    """A loss whose gradient is clipped to ‖∇ℓ‖ ≤ C, record by record.
+
+    For a loss of θᵀx the gradient is φ′(z)·x, so clipping limits φ′ to ±C/‖x‖. φ′ is monotone, a
+    clipped monotone function is monotone, and so its integral is convex: outside the band where
+    |φ′| ≤ C/‖x‖ the loss goes on as a straight line. Squared loss becomes a Huber loss.
+
+    Args:
+        loss: the loss to clip.
+        limit: C > 0.
+        norm: the norm in which the gradient is limited.
+    """
+
+    name: ClassVar[str] = "clipped"
+
+    def __init__(self, loss: Loss, limit: float, norm: Norm) -> None:
+        if not limit > 0:
+            raise TreatyError(f"the clip must be positive, not {limit}")
+        self.loss = loss
+        self.limit = limit
+        self.norm: Norm = norm
+        self.labels = loss.labels
+        self.curvature_bound = loss.curvature_bound
+
+    def value(self, score: FloatArray, target: FloatArray) -> FloatArray:
+        """Not defined without rows: use `on(x)`."""
+        raise TreatyError("a clipped loss depends on the rows: call on(x) first")
+
+    def slope(self, score: FloatArray, target: FloatArray) -> FloatArray:
+        """Not defined without rows: use `on(x)`."""
+        raise TreatyError("a clipped loss depends on the rows: call on(x) first")
+
+    def slope_bound(self, score_bound: float, target: tuple[float, float]) -> float:
+        """Return the unclipped bound: ‖x‖ may be small."""
+        return self.loss.slope_bound(score_bound, target)
+
+    def on(self, x: FloatArray) -> Loss:
+        """Return the loss of these rows, with the slope limited to ±C/‖x‖ row by row."""
+        size = np.abs(x).sum(axis=1) if self.norm == "l1" else np.sqrt(np.square(x).sum(axis=1))
+        with np.errstate(divide="ignore"):
+            return _SlopeLimited(self.loss, (self.limit / size)[:, None])
+
+    def gradient_bound(self, domain: Domain, theta_max: float, norm: Norm) -> float:
+        """Return the smaller of the unclipped bound and C, converted between norms.
+
+        ‖v‖₂ ≤ ‖v‖₁ ≤ √p‖v‖₂.
+        """
+        widened = (
+            self.limit * np.sqrt(domain.dimension) if (self.norm, norm) == ("l2", "l1") else self.limit
+        )
+        return min(float(widened), self.loss.gradient_bound(domain, theta_max, norm))
+
+
+class _SlopeLimited(Loss):
+    """φ with its slope limited to ±c, one c a row; c has shape (rows, 1)."""
+
+    name: ClassVar[str] = "slope limited"
+
+    def __init__(self, loss: Loss, limit: FloatArray) -> None:
+        self.loss = loss
+        self.limit = limit
+        self.curvature_bound = loss.curvature_bound
+
+    def value(self, score: FloatArray, target: FloatArray) -> FloatArray:
+        """Return φ inside the band where |φ′| ≤ c, and its tangents of slope ±c outside."""
+        finite = np.minimum(self.limit, 1e300)
+        low = self.loss.score_at_slope(-finite, target)
+        high = self.loss.score_at_slope(finite, target)
+        inside = np.clip(score, np.minimum(low, high), high)
+        return self.loss.value(inside, target) + finite * np.abs(score - inside)
+
+    def slope(self, score: FloatArray, target: FloatArray) -> FloatArray:
+        """Return φ′ limited to ±c."""
+        return np.clip(self.loss.slope(score, target), -self.limit, self.limit)
+
+    def slope_bound(self, score_bound: float, target: tuple[float, float]) -> float:
+        """Return the unclipped bound."""
+        return self.loss.slope_bound(score_bound, target)
+
+    def curvature(self, score: FloatArray, target: FloatArray) -> FloatArray:
+        """Return φ″ inside the band and 0 outside."""
+        inside = np.abs(self.loss.slope(score, target)) <= self.limit
+        return np.where(inside, self.loss.curvature(score, target), 0.0)

@@ -1,0 +1,117 @@
+"""An owner: holds records, answers a query within its budget, or refuses."""
+
+import math
+
+import numpy as np
+
+from treaty.errors import Refusal, TreatyError
+from treaty.fitness import Problem, Risk
+from treaty.owner.query import Answer, Query
+from treaty.privacy import Budget, Entry, Grant, Ledger, Mechanism, sensitivity
+
+
+class Owner:
+    """Answers gradient queries under one treaty; everything else is refused and costs nothing.
+
+    The sensitivity holds for every θ in Θ, whatever the learner asks; the noise follows from it,
+    the granted budget and the number of answers, never from the query.
+
+    Args:
+        name: who this is in the treaty.
+        treaty: the fingerprint it has ratified.
+        problem: the learning problem of that treaty.
+        risk: its records, already clamped into the public domain.
+        budget: what it grants to this treaty.
+        answers: how many answers that budget covers.
+        horizon: the largest round it will be asked.
+        mechanism: the noise.
+        ledger: where it keeps what it has granted and answered.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        treaty: str,
+        problem: Problem,
+        risk: Risk,
+        budget: Budget,
+        answers: int,
+        horizon: int,
+        mechanism: Mechanism,
+        ledger: Ledger,
+    ) -> None:
+        if risk.dimension != problem.dimension:
+            raise TreatyError(
+                f"{name}'s records have {risk.dimension} columns, the problem {problem.dimension}"
+            )
+        self.name = name
+        self.treaty = treaty
+        self.horizon = horizon
+        self._problem = problem
+        self._risk = risk
+        self._mechanism = mechanism
+        self._ledger = ledger
+        moved = sensitivity(
+            problem.gradient_bound(mechanism.norm), risk.n, problem.dimension
+        )
+        self.scale = mechanism.scale(moved, budget, answers)
+        self._event = mechanism.event(self.scale / moved)
+        ledger.grant(Grant(treaty, budget, answers))
+
+    def answer(self, query: Query) -> Answer:
+        """Return the noised mean gradient at the query's θ.
+
+        A question already answered gets the stored answer, to the last bit.
+
+        Raises:
+            Refusal: the query is not one this owner answers. Nothing is spent.
+        """
+        self._check(query)
+        entry = self._ledger.entry(query.treaty, query.run, query.round)
+        if entry is None:
+            entry = self._fresh(query)
+        elif entry.theta != query.theta:
+            raise Refusal(
+                f"round {query.round} of run {query.run} has been asked with another theta"
+            )
+        return Answer(self.name, query.run, query.round, entry.answer)
+
+    def _fresh(self, query: Query) -> Entry:
+        grant = self._ledger.granted(query.treaty)
+        given = self._ledger.answers_given(query.treaty)
+        if grant is None or given >= grant.answers:
+            total = 0 if grant is None else grant.answers
+            epsilon = 0.0 if grant is None else grant.budget.epsilon
+            raise Refusal(
+                f"{self.name}'s budget is spent: {given} of {total} answers given, "
+                f"epsilon {epsilon:g} used up"
+            )
+        exact = self._risk.gradient(np.array(query.theta))
+        noised = exact if self.scale == 0 else self._mechanism.release(exact, self.scale)
+        answer = tuple(float(value) for value in noised)
+        entry = Entry(query.treaty, query.run, query.round, query.theta, answer, self._event)
+        self._ledger.write(entry)
+        return entry
+
+    def _check(self, query: Query) -> None:
+        theta = query.theta
+        if query.treaty != self.treaty:
+            raise Refusal(
+                f"{self.name} has not ratified treaty {query.treaty[:12]}; "
+                f"it answers under {self.treaty[:12]}"
+            )
+        if not 1 <= query.round <= self.horizon:
+            raise Refusal(f"round {query.round} lies outside the horizon 1..{self.horizon}")
+        if len(theta) != self._problem.dimension:
+            raise Refusal(
+                f"theta has {len(theta)} coordinates, the treaty says {self._problem.dimension}"
+            )
+        if not all(math.isfinite(value) for value in theta):
+            raise Refusal("theta has a coordinate that is not a finite number")
+        largest = max(abs(value) for value in theta)
+        if largest > self._problem.theta_max:
+            raise Refusal(
+                f"theta lies outside Θ: a coordinate of size {largest:g}, "
+                f"at most {self._problem.theta_max:g} is allowed"
+            )

@@ -1,0 +1,58 @@
+"""Gaussian noise: (ε, δ), growing with √T where pure ε grows with T."""
+
+from typing import Any, ClassVar, cast
+
+import dp_accounting
+import numpy as np
+import opendp.prelude as opendp
+from dp_accounting import DpEvent
+
+from treaty.arrays import FloatArray
+from treaty.errors import TreatyError
+from treaty.losses import Norm
+from treaty.privacy.accounting import gaussian_multiplier
+from treaty.privacy.budget import Budget
+from treaty.privacy.mechanism import Mechanism
+
+opendp.enable_features("contrib")
+
+
+class Gaussian(Mechanism):
+    """Independent Gaussian noise of standard deviation σ = m·Δ₂ on every coordinate."""
+
+    name: ClassVar[str] = "gaussian"
+    norm: ClassVar[Norm] = "l2"
+
+    def check(self, budget: Budget) -> None:
+        """Refuse δ = 0: Gaussian noise is never purely private."""
+        if budget.delta == 0 and not budget.unlimited:
+            raise TreatyError(
+                "gaussian noise needs a delta above 0 for every party, such as 1e-6; "
+                "for pure epsilon choose the laplace mechanism"
+            )
+
+    def multiplier(self, budget: Budget, answers: int) -> float:
+        """Return σ/Δ₂, exact for the composition of all answers."""
+        return gaussian_multiplier(budget, answers)
+
+    def variance(self, scale: float) -> float:
+        """Return σ²."""
+        return scale * scale
+
+    def event(self, multiplier: float) -> DpEvent:
+        """Return a Gaussian event of this noise multiplier."""
+        return dp_accounting.GaussianDpEvent(multiplier)
+
+    def release(self, answer: FloatArray, scale: float) -> FloatArray:
+        """Return the answer with Gaussian noise from OpenDP's exact sampler."""
+        space = cast(Any, opendp)
+        measurement = space.m.make_gaussian(
+            space.vector_domain(space.atom_domain(T=float, nan=False)),
+            space.l2_distance(T=float),
+            scale=scale,
+        )
+        return np.array(measurement([float(value) for value in answer]))
+
+    def draw(self, random: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
+        """Return simulated Gaussian noise of scale 1."""
+        return random.standard_normal(size=shape)

@@ -1,0 +1,55 @@
+"""Laplace noise: pure ε, or (ε, δ) through optimal composition."""
+
+from typing import Any, ClassVar, cast
+
+import dp_accounting
+import numpy as np
+import opendp.prelude as opendp
+from dp_accounting import DpEvent
+
+from treaty.arrays import FloatArray
+from treaty.losses import Norm
+from treaty.privacy.accounting import pure_epsilon_each
+from treaty.privacy.budget import Budget
+from treaty.privacy.mechanism import Mechanism
+
+opendp.enable_features("contrib")
+
+
+class Laplace(Mechanism):
+    """Independent Laplace noise of scale b = Δ₁/ε₀ on every coordinate (W Thm 1, F Thm 1).
+
+    One answer is ε₀-private; T answers are Tε₀-private.
+    """
+
+    name: ClassVar[str] = "laplace"
+    norm: ClassVar[Norm] = "l1"
+
+    def check(self, budget: Budget) -> None:
+        """Accept every budget."""
+
+    def multiplier(self, budget: Budget, answers: int) -> float:
+        """Return 1/ε₀."""
+        return 1.0 / pure_epsilon_each(budget, answers)
+
+    def variance(self, scale: float) -> float:
+        """Return 2b²."""
+        return 2.0 * scale * scale
+
+    def event(self, multiplier: float) -> DpEvent:
+        """Return a Laplace event of this noise multiplier."""
+        return dp_accounting.LaplaceDpEvent(multiplier)
+
+    def release(self, answer: FloatArray, scale: float) -> FloatArray:
+        """Return the answer with Laplace noise from OpenDP's exact sampler."""
+        space = cast(Any, opendp)
+        measurement = space.m.make_laplace(
+            space.vector_domain(space.atom_domain(T=float, nan=False)),
+            space.l1_distance(T=float),
+            scale=scale,
+        )
+        return np.array(measurement([float(value) for value in answer]))
+
+    def draw(self, random: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
+        """Return simulated Laplace noise of scale 1."""
+        return random.laplace(size=shape)

@@ -1,0 +1,53 @@
+"""What a mechanism is: how much noise, and the noise itself, live or simulated."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+from dp_accounting import DpEvent
+
+from treaty.arrays import FloatArray
+from treaty.losses import Norm
+from treaty.privacy.budget import Budget
+
+ROUND_UP = 1.0 + 2.0**-40
+"""Scales are rounded up by this much, so that a budget computed in floats is kept in fractions."""
+
+
+class Mechanism(ABC):
+    """Noise added to a vector whose sensitivity is known in one norm."""
+
+    name: ClassVar[str]
+    norm: ClassVar[Norm]
+    """The norm in which it takes the sensitivity."""
+
+    @abstractmethod
+    def check(self, budget: Budget) -> None:
+        """Say why this mechanism cannot keep such a budget, if it cannot."""
+
+    @abstractmethod
+    def multiplier(self, budget: Budget, answers: int) -> float:
+        """Return scale/sensitivity such that all `answers` together keep within the budget."""
+
+    @abstractmethod
+    def variance(self, scale: float) -> float:
+        """Return the variance of one coordinate's noise."""
+
+    @abstractmethod
+    def event(self, multiplier: float) -> DpEvent:
+        """Return what one answer releases, in dp-accounting's vocabulary."""
+
+    @abstractmethod
+    def release(self, answer: FloatArray, scale: float) -> FloatArray:
+        """Return the answer with live noise from OpenDP."""
+
+    @abstractmethod
+    def draw(self, random: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
+        """Return simulated noise of scale 1. Never for a real answer."""
+
+    def scale(self, sensitivity: float, budget: Budget, answers: int) -> float:
+        """Return the noise scale that keeps `answers` answers within the budget."""
+        self.check(budget)
+        if budget.unlimited:
+            return 0.0
+        return sensitivity * self.multiplier(budget, answers) * ROUND_UP
