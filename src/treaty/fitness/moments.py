@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
-
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 
@@ -29,16 +27,16 @@ class Moments:
     @classmethod
     def of(cls, blocks: Iterable[tuple[FloatArray, FloatArray]]) -> "Moments":
         """Add up blocks of rows (x, y), which may be streamed."""
-        n, total = 0, None
-        for x, y in blocks:
-            for start in range(0, len(y), BLOCK_ROWS):
-                rows = np.column_stack(
-                    [x[start : start + BLOCK_ROWS], y[start : start + BLOCK_ROWS]]
-                )
-                square = rows.T @ rows
-                total = square if total is None else total + square
-                n += len(rows)
-        if total is None or n == 0:
+        n, yy = 0, 0.0
+        xx: FloatArray | None = None
+        xy: FloatArray | None = None
+        for whole_x, whole_y in blocks:
+            for start in range(0, len(whole_y), BLOCK_ROWS):
+                x, y = whole_x[start : start + BLOCK_ROWS], whole_y[start : start + BLOCK_ROWS]
+                xx = x.T @ x if xx is None else xx + x.T @ x
+                xy = x.T @ y if xy is None else xy + x.T @ y
+                yy += float(y @ y)
+                n += len(y)
+        if xx is None or xy is None:
             raise TreatyError("there are no records to add up")
-        total = total / n
-        return cls(n, total[:-1, :-1].copy(), total[:-1, -1].copy(), float(total[-1, -1]))
+        return cls(n, xx / n, xy / n, yy / n)

@@ -6,7 +6,7 @@ remains goes on as if nothing had happened.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,9 @@ import numpy as np
 from treaty.arrays import FloatArray, IntArray
 from treaty.learners.blocs import Bloc
 from treaty.learners.plan import Plan
+
+_DRAWN = 1 << 16
+"""Meetings drawn at once."""
 
 NOBODY = -1
 """What `next` gives for a run in which nobody will ever talk again."""
@@ -58,25 +61,34 @@ class PoissonClocks:
         self._left = np.tile(np.array([table.answers for table in timetables]), (runs, 1))
         self._away = [(i, *interval) for i, t in enumerate(timetables) for interval in t.away]
         self._changes = np.array(sorted({t for _, *ends in self._away for t in ends} | {math.inf}))
-        self._limited = bool(self._away) or len({t.rate for t in timetables}) > 1
-        self._cumulative = self._rates.cumsum() / self._rates.sum()
+        self._alike = not self._away and len({t.rate for t in timetables}) == 1
         self._runs = np.arange(runs)
-        self._countdown = int(self._left.min())
+        self._ahead: Iterator[tuple[IntArray, FloatArray]] = iter(())
         self.time = np.zeros(runs)
 
     def next(self) -> IntArray:
         """Return the bloc that talks next in every run; `NOBODY` where none ever will."""
-        if self._limited or self._countdown <= 0:
-            chosen = self._first_tick()
-        else:
-            # All clocks run alike and none can be out of answers yet: the first tick is uniform.
-            self._countdown -= 1
-            runs = len(self._runs)
-            self.time += self._random.exponential(1.0 / self._rates.sum(), runs)
-            chosen = self._random.integers(len(self._rates), size=runs)
+        drawn = next(self._ahead, None)
+        if drawn is None and self._alike:
+            self._ahead = self._uniform()
+            drawn = next(self._ahead, None)
+        if drawn is not None:
+            chosen, self.time = drawn
+            return chosen
+        chosen = self._first_tick()
         talking = chosen != NOBODY
         self._left[self._runs[talking], chosen[talking]] -= 1
         return chosen
+
+    def _uniform(self) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Draw many steps at once while all clocks run alike and none can be out of answers."""
+        runs, blocs = self._left.shape
+        steps = min(int(self._left.min()), max(1, _DRAWN // runs))
+        chosen = self._random.integers(blocs, size=(steps, runs))
+        seat = (self._runs * blocs + chosen).ravel()
+        self._left -= np.bincount(seat, minlength=runs * blocs).reshape(runs, blocs)
+        waits = self._random.exponential(1.0 / self._rates.sum(), size=(steps, runs))
+        return zip(chosen, self.time + waits.cumsum(axis=0), strict=True)
 
     def _first_tick(self) -> IntArray:
         chosen = np.full(len(self._runs), NOBODY)
@@ -84,7 +96,8 @@ class PoissonClocks:
         while len(pending):
             rates = self._running(pending)
             total = rates.sum(axis=1)
-            change = self._changes[np.searchsorted(self._changes, self.time[pending], "right")]
+            following = np.searchsorted(self._changes, self.time[pending], "right")
+            change = self._changes[np.minimum(following, len(self._changes) - 1)]
             with np.errstate(divide="ignore"):
                 tick = self.time[pending] + self._random.exponential(size=len(pending)) / total
             due = tick < change

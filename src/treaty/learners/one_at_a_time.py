@@ -24,7 +24,7 @@ class OneAtATime(Learner):
 
     Parameters:
         rho: ρ. By default such that the step Nρ/(T²σ) lets the mean iterate contract by about 1/T
-            over the horizon, and stays stable.
+            over the horizon, as far as stability and noise allow.
         sigma: σ, the strong convexity of g. By default the ridge.
 
     With frequency scaling, a bloc's gradient is multiplied by (1/N)/(its frequency), so that blocs
@@ -97,12 +97,16 @@ class OneAtATime(Learner):
 
 
 def _usual_step(setting: Setting) -> float:
-    """Return a step a = Nρ/(T²σ) that moves far enough and stays stable.
+    """Return a step a = Nρ/(T²σ) that moves far enough, stays stable and heeds the noise.
 
     A meeting moves the central model by about a/(2N) of the full gradient, so T meetings contract
     by exp(−Taμ/(2N)); a = 2N ln(T+1)/(Tμ) makes that 1/(T+1). Stability wants a·max n_i/n ≤
-    1/(smoothness).
+    1/(smoothness). Sub-gradient descent wants steps of distance/√(T·(G² + noise)), the noise of one
+    bloc's answer being N times that of everybody's mean.
     """
     shape, N, T = setting.geometry, len(setting.weights), setting.horizon
     far_enough = 2 * N * math.log(T + 1) / (T * shape.strong_convexity)
-    return min(far_enough, shape.longest_step / float(setting.weights.max()))
+    stable = shape.longest_step / float(setting.weights.max())
+    steepness = math.sqrt(T * (shape.gradient**2 + N * setting.noise))
+    heedful = 2 * N * shape.distance / steepness if steepness > 0 else math.inf
+    return min(far_enough, stable, heedful)

@@ -1,0 +1,13 @@
+"""Records: how a row of somebody's file becomes (x, y)."""
+
+from treaty.records.columns import Feature as Feature
+from treaty.records.columns import Number as Number
+from treaty.records.columns import OneHot as OneHot
+from treaty.records.columns import Ordinal as Ordinal
+from treaty.records.columns import Target as Target
+from treaty.records.counts import Counts as Counts
+from treaty.records.dictionary import Dictionary as Dictionary
+from treaty.records.dictionary import DictionaryTerms as DictionaryTerms
+from treaty.records.encoder import Encoder as Encoder
+from treaty.records.encoder import dictionary_for as dictionary_for
+from treaty.records.sources import Source as Source

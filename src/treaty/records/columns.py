@@ -1,0 +1,282 @@
+"""How one column of a record becomes numbers, with public bounds and stated rules.
+
+No rule ever drops a record: n_i is public, and a count that depended on a record would leak it.
+"""
+
+from typing import Annotated, Literal
+
+import numpy as np
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from treaty.arrays import FloatArray
+from treaty.errors import TreatyError
+from treaty.records.counts import Counts
+
+Bounds = tuple[float, float]
+
+
+class Plain(BaseModel):
+    """Frozen plain data that accepts no key it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+def _ordered(bounds: Bounds) -> Bounds:
+    low, high = bounds
+    if not low < high:
+        raise ValueError(f"the lower bound {low:g} must be below the upper bound {high:g}")
+    return bounds
+
+
+class Number(Plain):
+    """A number with public bounds. Outside values are clamped, missing ones replaced; both counted.
+
+    Args:
+        bounds: the public bounds.
+        log1p: whether log(1 + value) is taken, after clamping.
+        missing: what stands for a missing value; the middle of the bounds if not given.
+    """
+
+    kind: Literal["number"] = "number"
+    bounds: Bounds
+    log1p: bool = False
+    missing: float | None = None
+
+    _bounds_ordered = field_validator("bounds")(_ordered)
+
+    @model_validator(mode="after")
+    def _log_is_defined(self) -> "Number":
+        if self.log1p and self.bounds[0] <= -1:
+            raise ValueError(f"log1p needs a lower bound above -1, not {self.bounds[0]:g}")
+        return self
+
+    @property
+    def width(self) -> int:
+        """How many encoded columns it makes."""
+        return 1
+
+    def names(self, column: str) -> list[str]:
+        """Return the names of the encoded columns."""
+        return [column]
+
+    def options(self) -> FloatArray:
+        """Return the extreme points of what it encodes to, shape (points, width)."""
+        ends = np.array(self.bounds)
+        return (np.log1p(ends) if self.log1p else ends)[:, None]
+
+    def encode(self, column: str, values: pl.Series, out: FloatArray, counts: Counts) -> None:
+        """Write the encoded column into `out`, shape (rows, 1)."""
+        out[:, 0] = clamp(
+            column, as_numbers(column, values, counts), self.bounds, self.missing, counts
+        )
+        if self.log1p:
+            np.log1p(out, out=out)
+
+
+class OneHot(Plain):
+    """A category as one column each, 0 or 1. Unknown and missing values are all 0, and counted.
+
+    Args:
+        categories: the public list.
+    """
+
+    kind: Literal["one-hot"]
+    categories: Annotated[tuple[str, ...], Field(min_length=1)]
+
+    @field_validator("categories")
+    @classmethod
+    def _distinct(cls, categories: tuple[str, ...]) -> tuple[str, ...]:
+        return _distinct(categories)
+
+    @property
+    def width(self) -> int:
+        """How many encoded columns it makes."""
+        return len(self.categories)
+
+    def names(self, column: str) -> list[str]:
+        """Return the names of the encoded columns."""
+        return [f"{column}={category}" for category in self.categories]
+
+    def options(self) -> FloatArray:
+        """Return the extreme points of what it encodes to, shape (points, width)."""
+        return np.vstack([np.zeros(self.width), np.eye(self.width)])
+
+    def encode(self, column: str, values: pl.Series, out: FloatArray, counts: Counts) -> None:
+        """Write the encoded columns into `out`, shape (rows, width)."""
+        position = positions(column, values, self.categories, counts)
+        out[:] = 0.0
+        known = np.flatnonzero(position >= 0)
+        out[known, position[known]] = 1.0
+
+
+class Ordinal(Plain):
+    """A category as its place in a public order, from −1 to 1. Unknown and missing: 0, counted.
+
+    Args:
+        categories: the public order.
+    """
+
+    kind: Literal["ordinal"]
+    categories: Annotated[tuple[str, ...], Field(min_length=2)]
+
+    @field_validator("categories")
+    @classmethod
+    def _distinct(cls, categories: tuple[str, ...]) -> tuple[str, ...]:
+        return _distinct(categories)
+
+    @property
+    def width(self) -> int:
+        """How many encoded columns it makes."""
+        return 1
+
+    def names(self, column: str) -> list[str]:
+        """Return the names of the encoded columns."""
+        return [column]
+
+    def options(self) -> FloatArray:
+        """Return the extreme points of what it encodes to, shape (points, width)."""
+        return np.array([[-1.0], [1.0]])
+
+    def encode(self, column: str, values: pl.Series, out: FloatArray, counts: Counts) -> None:
+        """Write the encoded column into `out`, shape (rows, 1)."""
+        position = positions(column, values, self.categories, counts)
+        place = 2.0 * position / (len(self.categories) - 1) - 1.0
+        out[:, 0] = np.where(position >= 0, place, 0.0)
+
+
+Feature = Annotated[Number | OneHot | Ordinal, Field(discriminator="kind")]
+
+
+class Target(Plain):
+    """The column to predict: a number with public bounds, or one of two labels.
+
+    Args:
+        column: its name.
+        bounds: for a number: its public bounds. Outside values are clamped, and counted.
+        missing: what stands for a missing number; the middle of the bounds if not given.
+        rescale: for a number: whether the bounds are mapped to [−1, 1] for training (predictions
+            come back in the user's own units).
+        labels: for a label: the two values, the negative one first; −1 and +1 if not given.
+    """
+
+    column: str
+    bounds: Bounds | None = None
+    missing: float | None = None
+    rescale: bool = True
+    labels: tuple[str, str] | None = None
+
+    @model_validator(mode="after")
+    def _number_or_label(self) -> "Target":
+        if self.bounds is not None:
+            _ordered(self.bounds)
+            if self.labels is not None:
+                raise ValueError("give bounds for a number or labels for a label, not both")
+        return self
+
+    @property
+    def interval(self) -> Bounds:
+        """The public interval of the encoded target."""
+        if self.bounds is None or self.rescale:
+            return (-1.0, 1.0)
+        return self.bounds
+
+    @property
+    def unit(self) -> tuple[float, float]:
+        """(centre, scale) with which an encoded target goes back to the user's units."""
+        if self.bounds is None or not self.rescale:
+            return (0.0, 1.0)
+        low, high = self.bounds
+        return (0.5 * (low + high), 0.5 * (high - low))
+
+    def encode(self, values: pl.Series, counts: Counts) -> FloatArray:
+        """Return the encoded target, shape (rows,)."""
+        if self.bounds is None:
+            return self._encode_label(values, counts)
+        numbers = as_numbers(self.column, values, counts)
+        clamped = clamp(self.column, numbers, self.bounds, self.missing, counts)
+        centre, scale = self.unit
+        return (clamped - centre) / scale
+
+    def _encode_label(self, values: pl.Series, counts: Counts) -> FloatArray:
+        negative, positive = self.labels or ("-1", "1")
+        if values.dtype.is_numeric() or values.dtype == pl.Boolean:
+            numbers = values.cast(pl.Float64).to_numpy()
+            no, yes = (numbers == as_number(label) for label in (negative, positive))
+        else:
+            texts = values.cast(pl.String)
+            no = (texts == negative).fill_null(False).to_numpy()
+            yes = (texts == positive).fill_null(False).to_numpy()
+        strange = np.flatnonzero(~(no | yes))
+        if len(strange):
+            found = values[int(strange[0])]
+            raise TreatyError(
+                f'column "{self.column}" must hold the labels {negative} and {positive}, '
+                f"but row {counts.rows + int(strange[0]) + 1} holds {found!r}"
+            )
+        return np.where(yes, 1.0, -1.0)
+
+
+def as_number(text: str) -> float:
+    """Return the number a label stands for, NaN if it is none."""
+    try:
+        return float({"true": "1", "false": "0"}.get(text.lower(), text))
+    except ValueError:
+        return float("nan")
+
+
+def as_numbers(column: str, values: pl.Series, counts: Counts) -> FloatArray:
+    """Return a column as floats, NaN where missing, or say which row holds something else."""
+    dtype = values.dtype
+    if dtype.is_numeric() or dtype == pl.Boolean or dtype == pl.Null:
+        return values.cast(pl.Float64).to_numpy()
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
+        texts = values.cast(pl.String).str.strip_chars()
+        numbers = texts.cast(pl.Float64, strict=False)
+        bad = (numbers.is_null() & texts.is_not_null() & (texts != "")).to_numpy()
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            raise TreatyError(
+                f'column "{column}" must hold numbers, but row {counts.rows + row + 1} '
+                f"holds {texts[row]!r}"
+            )
+        return numbers.to_numpy()
+    raise TreatyError(f'column "{column}" must hold numbers, but it holds values of type {dtype}')
+
+
+def clamp(
+    column: str, numbers: FloatArray, bounds: Bounds, missing: float | None, counts: Counts
+) -> FloatArray:
+    """Return the numbers inside the bounds, counting what had to be moved or filled in."""
+    low, high = bounds
+    if len(numbers) and numbers.min() >= low and numbers.max() <= high:  # false if any is NaN
+        return numbers
+    absent = np.isnan(numbers)
+    inside = np.clip(numbers, low, high)
+    counts.clamped[column] += int(np.count_nonzero((inside != numbers) & ~absent))
+    counts.missing[column] += int(np.count_nonzero(absent))
+    substitute = 0.5 * (low + high) if missing is None else min(max(missing, low), high)
+    inside[absent] = substitute
+    return inside
+
+
+def positions(
+    column: str, values: pl.Series, categories: tuple[str, ...], counts: Counts
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return each value's place in the list of categories, −1 where it is unknown or missing."""
+    texts = values.cast(pl.String)
+    place = texts.replace_strict(
+        pl.Series(categories), pl.Series(range(len(categories))), default=-1, return_dtype=pl.Int64
+    )
+    absent = texts.is_null()
+    counts.missing[column] += int(absent.sum())
+    place = place.fill_null(-1)
+    counts.unknown[column] += int(((place < 0) & ~absent).sum())
+    return place.to_numpy()
+
+
+def _distinct(categories: tuple[str, ...]) -> tuple[str, ...]:
+    twice = sorted({c for c in categories if categories.count(c) > 1})
+    if twice:
+        raise ValueError(f"the category {', '.join(twice)} is listed twice")
+    return categories

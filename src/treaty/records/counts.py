@@ -1,0 +1,40 @@
+"""What happened to records on their way into the public domain."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Counts:
+    """How many values were changed, by column. For the owner's eyes: it is computed from records.
+
+    Args:
+        rows: how many records have been encoded so far.
+        clamped: values outside their public bounds.
+        missing: missing values that were replaced.
+        unknown: categories that are on no public list.
+        scaled: records that were scaled down into the public ball.
+    """
+
+    rows: int = 0
+    clamped: Counter[str] = field(default_factory=Counter[str])
+    missing: Counter[str] = field(default_factory=Counter[str])
+    unknown: Counter[str] = field(default_factory=Counter[str])
+    scaled: int = 0
+
+    def notes(self) -> list[str]:
+        """Return one sentence for each thing that happened."""
+        told = [
+            ("clamped into the bounds", self.clamped),
+            ("missing, replaced", self.missing),
+            ("of an unknown category", self.unknown),
+        ]
+        lines = [
+            f"{column}: {count:,} of {self.rows:,} values {what}"
+            for what, counter in told
+            for column, count in sorted(counter.items())
+            if count
+        ]
+        if self.scaled:
+            lines.append(f"{self.scaled:,} of {self.rows:,} records scaled into the public ball")
+        return lines

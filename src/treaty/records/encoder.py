@@ -1,0 +1,163 @@
+"""Records become (x, y): columns, dictionary and target put together."""
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from treaty.arrays import FloatArray
+from treaty.errors import TreatyError
+from treaty.fitness import MomentRisk, Moments, Risk, RowRisk
+from treaty.losses import Domain, Loss
+from treaty.records.columns import Feature, Target
+from treaty.records.counts import Counts
+from treaty.records.dictionary import (
+    Dictionary,
+    DictionaryTerms,
+    bounds_dictionary,
+    encoded_columns,
+    fit_dictionary,
+)
+from treaty.records.sources import Source
+
+IN_MEMORY = 1 << 30
+"""Bytes of encoded rows kept in memory; more go to an unnamed temporary file."""
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Turns rows of the user's columns into (x, y) inside the public domain.
+
+    Args:
+        features: the columns, by name.
+        target: the column to predict.
+        dictionary: how encoded columns become x.
+    """
+
+    features: Mapping[str, Feature]
+    target: Target
+    dictionary: Dictionary
+
+    @property
+    def domain(self) -> Domain:
+        """The public set in which every (x, y) lies."""
+        l1, l2 = self.dictionary.norm_bounds(self.features)
+        return Domain(self.dictionary.dimension, l1, l2, self.target.interval)
+
+    def x(self, frame: pl.DataFrame, counts: Counts | None = None) -> FloatArray:
+        """Return the features of rows."""
+        counts = Counts() if counts is None else counts
+        x, scaled = self.dictionary.apply(encode(self.features, frame, counts))
+        counts.scaled += scaled
+        return x
+
+    def blocks(self, source: Source, counts: Counts) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Stream a source as blocks of (x, y)."""
+        for frame in source.blocks([*self.features, self.target.column]):
+            try:
+                x = self.x(frame, counts)
+                y = self.target.encode(frame[self.target.column], counts)
+            except TreatyError as error:
+                raise TreatyError(f"{source.label}: {error}") from error
+            counts.rows += len(frame)
+            yield x, y
+
+    def risk(self, loss: Loss, source: Source) -> tuple[Risk, Counts]:
+        """Return the records of a source as a risk, with what happened to them on the way.
+
+        A loss with sufficient statistics keeps nothing else; others keep the encoded rows, in
+        memory or, past 1 GiB, in an unnamed temporary file.
+        """
+        counts = Counts()
+        blocks = self.blocks(source, counts)
+        if loss.sufficient_statistics:
+            first = next(blocks, None)
+            moments = None if first is None else Moments.of(_chain(first, blocks))
+            _check_enough(source, counts)
+            assert moments is not None
+            return MomentRisk(moments), counts
+        x, y = _collect(blocks, self.dictionary.dimension)
+        _check_enough(source, counts)
+        return RowRisk(loss, x, y), counts
+
+
+def encode(features: Mapping[str, Feature], frame: pl.DataFrame, counts: Counts) -> FloatArray:
+    """Return the encoded columns of rows, before the dictionary."""
+    encoded = np.empty((len(frame), sum(f.width for f in features.values())), order="F")
+    start = 0
+    for column, feature in features.items():
+        if column not in frame.columns:
+            raise TreatyError(f'there is no column "{column}"; there are {", ".join(frame.columns)}')
+        place = encoded[:, start : start + feature.width]
+        feature.encode(column, frame[column], place, counts)
+        start += feature.width
+    return encoded
+
+
+def dictionary_for(
+    terms: DictionaryTerms, features: Mapping[str, Feature], public: Source | None
+) -> Dictionary:
+    """Return the dictionary the terms describe, fitted on public rows where it has to be."""
+    width = len(encoded_columns(features))
+    if terms.components is not None and terms.components > width:
+        raise TreatyError(f"{terms.components} components cannot come out of {width} columns")
+    if not terms.needs_public_rows:
+        return bounds_dictionary(terms, features)
+    if public is None:
+        raise TreatyError(
+            "this dictionary has to be fitted on public rows: give a file of them with --public"
+        )
+    counts = Counts()
+    parts: list[FloatArray] = []
+    for frame in public.blocks(list(features)):
+        try:
+            parts.append(encode(features, frame, counts))
+        except TreatyError as error:
+            raise TreatyError(f"{public.label}: {error}") from error
+        counts.rows += len(frame)
+    rows = np.concatenate(parts) if parts else np.empty((0, width))
+    return fit_dictionary(terms, features, rows)
+
+
+def _check_enough(source: Source, counts: Counts) -> None:
+    if counts.rows == 0:
+        raise TreatyError(f"{source.label}: there are no records")
+    if counts.rows == 1:
+        raise TreatyError(
+            f"{source.label}: there is 1 record, and the mean of one record is that record; "
+            "at least 2 are needed"
+        )
+
+
+def _chain(
+    first: tuple[FloatArray, FloatArray], rest: Iterator[tuple[FloatArray, FloatArray]]
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    yield first
+    yield from rest
+
+
+def _collect(
+    blocks: Iterator[tuple[FloatArray, FloatArray]], width: int
+) -> tuple[FloatArray, FloatArray]:
+    xs: list[FloatArray] = []
+    ys: list[FloatArray] = []
+    held = 0
+    spool = None
+    for x, y in blocks:
+        xs.append(np.ascontiguousarray(x))
+        ys.append(y)
+        held += x.nbytes
+        if held > IN_MEMORY:
+            spool = tempfile.TemporaryFile() if spool is None else spool
+            for part in xs:
+                part.tofile(spool)
+            xs, held = [], 0
+    targets = np.concatenate(ys) if ys else np.empty(0)
+    if spool is None:
+        return (np.concatenate(xs) if xs else np.empty((0, width))), targets
+    for part in xs:
+        part.tofile(spool)
+    spool.flush()
+    return np.memmap(spool, np.float64, "r", shape=(len(targets), width)), targets

@@ -1,0 +1,82 @@
+"""Where records come from: CSV and Parquet files, streamed in blocks."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from treaty.errors import TreatyError
+
+BLOCK = 50_000
+"""Rows read at once."""
+_ABSENT = ["", "NA", "NaN", "nan", "null", "NULL", "None"]
+
+
+class Source:
+    """Records in one file, or the part of them that belongs to one owner.
+
+    CSV cells are read as text and turned into numbers column by column, so that a bad cell is
+    answered with its row instead of a guess at the column's type.
+
+    Args:
+        path: a .csv or .parquet file.
+        by: the column that says whose record it is, if the file holds several owners'.
+        owner: whose records to take.
+    """
+
+    def __init__(self, path: str | Path, *, by: str | None = None, owner: str | None = None) -> None:
+        self.path = Path(path)
+        self._by = by
+        self._owner = owner
+        if not self.path.is_file():
+            raise TreatyError(f"{self.path}: there is no such file")
+        suffix = self.path.suffix.lower()
+        if suffix == ".csv":
+            frame = pl.scan_csv(self.path, infer_schema=False, null_values=_ABSENT)
+        elif suffix in (".parquet", ".pq"):
+            frame = pl.scan_parquet(self.path)
+        else:
+            raise TreatyError(f"{self.path}: a .csv or a .parquet file is needed")
+        self._frame = frame
+        try:
+            self.schema = dict(frame.collect_schema())
+        except (PolarsError, OSError) as error:
+            raise TreatyError(f"{self.path}: cannot be read ({_first_line(error)})") from error
+        if by is not None:
+            self.require([by])
+            self._frame = frame.filter(pl.col(by).cast(pl.String) == owner)
+
+    @property
+    def label(self) -> str:
+        """How to speak of it in a message."""
+        return str(self.path) if self._owner is None else f"{self._owner} in {self.path}"
+
+    def require(self, columns: Sequence[str]) -> None:
+        """Say which column is missing, if one is."""
+        missing = [column for column in columns if column not in self.schema]
+        if missing:
+            there = ", ".join(self.schema)
+            raise TreatyError(
+                f'{self.path}: there is no column "{missing[0]}"; there are {there}'
+            )
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Stream the given columns, in the order of the file."""
+        self.require(columns)
+        try:
+            yield from self._frame.select(columns).collect_batches(
+                chunk_size=BLOCK, maintain_order=True, lazy=True
+            )
+        except (PolarsError, OSError) as error:
+            raise TreatyError(f"{self.path}: cannot be read ({_first_line(error)})") from error
+
+    def owners(self, by: str) -> dict[str, int]:
+        """Return how many records each value of a column has: the owners of a shared file."""
+        self.require([by])
+        counted = self._frame.group_by(pl.col(by).cast(pl.String)).len().sort(by).collect()
+        return {str(name): int(count) for name, count in counted.iter_rows() if name is not None}
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

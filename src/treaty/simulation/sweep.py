@@ -1,0 +1,53 @@
+"""Simulations over a grid of plans, on all cores or on a cluster."""
+
+from collections.abc import Mapping, Sequence
+
+from joblib import Parallel, delayed
+
+from treaty.arrays import FloatArray
+from treaty.fitness import Risk, Yardstick, yardstick
+from treaty.learners import Plan
+from treaty.simulation.simulate import Record, Simulation, simulate
+
+
+def sweep(
+    plans: Sequence[Plan],
+    risks: Mapping[str, Risk],
+    *,
+    runs: int = 100,
+    seed: int = 0,
+    record: Record = "final",
+    public: Risk | None = None,
+    start: FloatArray | None = None,
+    jobs: int | None = None,
+) -> list[Simulation]:
+    """Simulate every plan on the same records, with common random numbers.
+
+    joblib does the spreading, so that a cluster takes over where one is set up:
+    `with joblib.parallel_config(backend="dask"): treaty.sweep(...)`.
+
+    Args:
+        plans: the plans, all of the same problem.
+        risks: the records of every party, by name.
+        runs: how many runs of each.
+        seed: one seed for all plans.
+        record: as in `simulate`.
+        public: public rows from which step sizes are derived.
+        start: where to begin.
+        jobs: how many at once; joblib's default if not given.
+    """
+    stick: Yardstick = yardstick(plans[0].problem, risks)
+    work = (
+        delayed(simulate)(
+            plan,
+            risks,
+            runs=runs,
+            seed=seed,
+            record=record,
+            public=public,
+            start=start,
+            measured_with=stick,
+        )
+        for plan in plans
+    )
+    return list(Parallel(n_jobs=jobs)(work))

@@ -1,0 +1,172 @@
+"""The treaty document: what all parties read and ratify before anything is exchanged.
+
+Nothing in it is private, and nothing outside it is negotiable at run time.
+"""
+
+import math
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, field_validator, model_validator
+
+from treaty.losses import Norm
+from treaty.records import Dictionary, DictionaryTerms, Feature, Target
+from treaty.records.columns import Plain
+
+VERSION = 1
+"""The newest version of the document that this program understands."""
+
+
+class LossTerms(Plain):
+    """The loss, the regulariser and Θ.
+
+    Args:
+        name: squared, hinge, logistic, huber, or a module path such as "my_losses:Pinball".
+        parameters: the loss's own numbers, such as delta for huber.
+        clip: clip every record's gradient to this norm; not at all if not given.
+        clip_norm: the norm of the clip; the mechanism's own if not given.
+        ridge: λ in g(θ) = (λ/2)‖θ‖².
+        theta_max: Θ = {‖θ‖∞ ≤ theta_max}; may be inf for a loss whose gradient is bounded anyway.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=True)
+
+    name: str
+    parameters: dict[str, float] = {}
+    clip: float | None = None
+    clip_norm: Norm | None = None
+    ridge: float = 0.0
+    theta_max: float = math.inf
+
+    @model_validator(mode="after")
+    def _positive(self) -> "LossTerms":
+        if self.clip is not None and not 0 < self.clip < math.inf:
+            raise ValueError(f"clip must be a positive number, not {self.clip:g}")
+        if not 0 <= self.ridge < math.inf:
+            raise ValueError(f"ridge must be 0 or above, not {self.ridge:g}")
+        if not self.theta_max > 0:
+            raise ValueError(f"theta_max must be above 0, not {self.theta_max:g}")
+        return self
+
+
+class TrainingTerms(Plain):
+    """How the model is trained.
+
+    Args:
+        method: shrinking-steps, averaged-subgradient or one-at-a-time.
+        horizon: T.
+        parameters: the method's own numbers; derived from the problem if not given.
+        mechanism: laplace or gaussian.
+        weights: "records" (n_i/n) or "precision" (n_i²ε_i²).
+        overlap: κ, in how many datasets one record may sit.
+        blocs: lists of parties that answer together as one (asynchronous only).
+        frequency_scaling: off, declared or observed (asynchronous only).
+        start: "zero", or "public": the best model of the public rows.
+    """
+
+    method: str
+    horizon: Annotated[int, Field(strict=True)]
+    parameters: dict[str, float] = {}
+    mechanism: str = "laplace"
+    weights: Literal["records", "precision"] = "records"
+    overlap: Annotated[int, Field(strict=True)] = 1
+    blocs: tuple[tuple[str, ...], ...] = ()
+    frequency_scaling: Literal["off", "declared", "observed"] = "off"
+    start: Literal["zero", "public"] = "zero"
+
+    @field_validator("horizon")
+    @classmethod
+    def _at_least_one(cls, horizon: int) -> int:
+        if horizon < 1:
+            raise ValueError(f"the horizon must be at least 1, not {horizon}")
+        return horizon
+
+
+class PartyTerms(Plain):
+    """One owner.
+
+    Args:
+        name: its name.
+        records: n_i.
+        epsilon: ε_i; inf for no noise.
+        delta: δ_i; 0 for pure ε.
+        answers: the most answers it gives; the horizon if not given.
+        rate: how often its clock ticks (asynchronous only).
+        away: intervals of clock time in which it does not answer (asynchronous only).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=True)
+
+    name: Annotated[str, Field(min_length=1)]
+    records: Annotated[int, Field(strict=True)]
+    epsilon: float
+    delta: float = 0.0
+    answers: Annotated[int, Field(strict=True)] | None = None
+    rate: float = 1.0
+    away: tuple[tuple[float, float], ...] = ()
+
+    @model_validator(mode="after")
+    def _sensible(self) -> "PartyTerms":
+        if self.records < 1:
+            raise ValueError(f"{self.name} must hold at least 1 record, not {self.records}")
+        if not self.epsilon > 0:
+            raise ValueError(f"epsilon must be above 0, not {self.epsilon:g}")
+        if not 0 <= self.delta < 1:
+            raise ValueError(f"delta must be at least 0 and below 1, not {self.delta:g}")
+        return self
+
+
+class Treaty(Plain):
+    """The whole document.
+
+    Features and parties are kept in the order of their names, so that the order in which they are
+    written down means nothing.
+
+    Args:
+        version: of the document's format.
+        title: one line for people.
+        features: the columns of a record, by name.
+        target: the column to predict.
+        dictionary: how columns become x.
+        fitted: the dictionary's numbers, once fitted on public rows.
+        loss: the loss, the regulariser and Θ.
+        training: how the model is trained.
+        parties: the owners.
+    """
+
+    version: int
+    title: str = ""
+    features: Annotated[dict[str, Feature], Field(min_length=1)]
+    target: Target
+    dictionary: DictionaryTerms = DictionaryTerms()
+    fitted: Dictionary | None = None
+    loss: LossTerms
+    training: TrainingTerms
+    parties: Annotated[tuple[PartyTerms, ...], Field(min_length=1)]
+
+    @field_validator("features")
+    @classmethod
+    def _by_name(cls, features: dict[str, Feature]) -> dict[str, Feature]:
+        return dict(sorted(features.items()))
+
+    @field_validator("parties")
+    @classmethod
+    def _parties_by_name(cls, parties: tuple[PartyTerms, ...]) -> tuple[PartyTerms, ...]:
+        names = [party.name for party in parties]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"two parties are called {', '.join(twice)}")
+        return tuple(sorted(parties, key=lambda party: party.name))
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Treaty":
+        if self.target.column in self.features:
+            raise ValueError(f'column "{self.target.column}" is both a feature and the target')
+        columns = tuple(n for c, f in self.features.items() for n in f.names(c))
+        if self.dictionary.components is not None and self.dictionary.components > len(columns):
+            raise ValueError(
+                f"{self.dictionary.components} components cannot come out of "
+                f"{len(columns)} columns"
+            )
+        if self.fitted is not None and self.fitted.columns != columns:
+            raise ValueError("the fitted dictionary is for other columns: fit it again")
+        return self

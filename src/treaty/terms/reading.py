@@ -1,0 +1,101 @@
+"""What a treaty means to the rest of the program: encoder, problem and plan."""
+
+from treaty.errors import TreatyError
+from treaty.fitness import Problem
+from treaty.learners import Party, Plan, method_named
+from treaty.losses import loss_named
+from treaty.privacy import Budget, mechanism_named
+from treaty.records import Encoder, Source, dictionary_for
+from treaty.terms.document import Treaty
+
+
+def fit(treaty: Treaty, public: Source | None) -> Treaty:
+    """Return the treaty with its dictionary in place, fitted on public rows where it has to be."""
+    if treaty.fitted is not None:
+        return treaty
+    fitted = dictionary_for(treaty.dictionary, treaty.features, public)
+    return treaty.model_copy(update={"fitted": fitted})
+
+
+def encoder_of(treaty: Treaty) -> Encoder:
+    """Return how records become (x, y) under this treaty."""
+    if treaty.fitted is None:
+        raise TreatyError("the treaty's dictionary has not been fitted yet: treaty fit does that")
+    return Encoder(treaty.features, treaty.target, treaty.fitted)
+
+
+def problem_of(treaty: Treaty) -> Problem:
+    """Return what is learnt under this treaty."""
+    encoder = encoder_of(treaty)
+    terms = treaty.loss
+    loss = loss_named(terms.name, terms.parameters)
+    if loss.labels and treaty.target.bounds is not None:
+        raise TreatyError(
+            f"target.bounds: the {terms.name} loss learns labels: "
+            "give target.labels instead of bounds"
+        )
+    if not loss.labels and treaty.target.bounds is None:
+        raise TreatyError(f"target.bounds: the {terms.name} loss learns numbers: give their bounds")
+    if terms.clip is not None:
+        mechanism = mechanism_named(treaty.training.mechanism)
+        loss = loss.clipped(terms.clip, terms.clip_norm or mechanism.norm)
+    return Problem(
+        loss,
+        encoder.domain,
+        ridge=terms.ridge,
+        theta_max=terms.theta_max,
+        intercept=encoder.dictionary.intercept_index,
+    )
+
+
+def plan_of(treaty: Treaty) -> Plan:
+    """Return who is asked what, with how much noise, under this treaty."""
+    terms = treaty.training
+    plan = Plan(
+        problem=problem_of(treaty),
+        parties=tuple(
+            Party(
+                name=party.name,
+                records=party.records,
+                budget=Budget(party.epsilon, party.delta),
+                answers=party.answers,
+                rate=party.rate,
+                away=party.away,
+            )
+            for party in treaty.parties
+        ),
+        method=terms.method,
+        horizon=terms.horizon,
+        parameters=terms.parameters,
+        mechanism=mechanism_named(terms.mechanism),
+        weights=terms.weights,
+        overlap=terms.overlap,
+        blocs=terms.blocs,
+        frequency_scaling=terms.frequency_scaling,
+    )
+    kind = method_named(terms.method)
+    kind.check(plan.problem)
+    if kind.synchronous:
+        _only_asynchronous(treaty)
+        short = [p.name for p in plan.parties if plan.answers(p) < kind.questions(plan.horizon)]
+        if short:
+            raise TreatyError(
+                f"parties.answers: {short[0]} answers {terms.method} in every round, "
+                f"{kind.questions(plan.horizon)} times, and offers fewer answers"
+            )
+    return plan
+
+
+def _only_asynchronous(treaty: Treaty) -> None:
+    """Refuse what a synchronous method would silently ignore."""
+    terms = treaty.training
+    if terms.blocs:
+        raise TreatyError(f"training.blocs: {terms.method} asks everybody together, blocs or not")
+    if terms.frequency_scaling != "off":
+        raise TreatyError(f"training.frequency_scaling: {terms.method} asks everybody equally often")
+    for party in treaty.parties:
+        if party.away or party.rate != 1.0:
+            raise TreatyError(
+                f"parties.{party.name}: rate and away are for one-at-a-time; {terms.method} waits "
+                "for everybody"
+            )

@@ -1,0 +1,92 @@
+"""Reading and writing a treaty as TOML."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from pydantic import ValidationError
+
+from treaty.errors import TreatyError
+from treaty.terms.document import VERSION, Treaty
+
+
+def load(path: str | Path) -> Treaty:
+    """Read a treaty from a TOML file; a dictionary kept in a JSON file beside it is read too.
+
+    Example:
+        >>> load("no-such-treaty.toml")
+        Traceback (most recent call last):
+        treaty.errors.TreatyError: no-such-treaty.toml: there is no such file
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise TreatyError(f"{path}: there is no such file")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (UnicodeDecodeError, OSError) as error:
+        raise TreatyError(f"{path}: cannot be read as text ({error})") from error
+    return loads(text, path)
+
+
+def loads(text: str, path: Path | None = None) -> Treaty:
+    """Read a treaty from TOML text. `path` is for messages and for the dictionary beside it."""
+    where = "the treaty" if path is None else str(path)
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise TreatyError(f"{where}: not valid TOML: {error}") from error
+    version = data.get("version")
+    if isinstance(version, int) and version > VERSION:
+        raise TreatyError(
+            f"{where}: this treaty is of version {version}, and this program understands "
+            f"versions up to {VERSION}: install a newer one"
+        )
+    if version is None:
+        raise TreatyError(f"{where}: version is missing; write version = {VERSION}")
+    _read_dictionary(data, path, where)
+    try:
+        return Treaty.model_validate(data)
+    except ValidationError as error:
+        raise TreatyError(f"{where}: {_sentence(error)}") from error
+
+
+def dumps(treaty: Treaty) -> str:
+    """Write a treaty as TOML, the fitted dictionary inside."""
+    return tomli_w.dumps(treaty.model_dump(mode="python", exclude_defaults=True))
+
+
+def _read_dictionary(data: dict[str, Any], path: Path | None, where: str) -> None:
+    """Replace fitted = "file.json" by what that file says."""
+    name = data.get("fitted")
+    if not isinstance(name, str):
+        return
+    beside = Path(name) if path is None else path.parent / name
+    try:
+        data["fitted"] = json.loads(beside.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TreatyError(
+            f"{where}: fitted names {name}, which cannot be read ({error.strerror})"
+        ) from error
+    except ValueError as error:
+        raise TreatyError(f"{beside}: not valid JSON: {error}") from error
+
+
+def _sentence(error: ValidationError) -> str:
+    """Say the first thing that is wrong, and where."""
+    first = error.errors()[0]
+    skip = {"number", "one-hot", "ordinal"}
+    place = ".".join(
+        str(part + 1) if isinstance(part, int) else part for part in first["loc"] if part not in skip
+    )
+    message = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "missing":
+        message = "is missing"
+    elif first["type"] == "extra_forbidden":
+        message = "is not a known field"
+    elif first["type"] not in ("value_error",):
+        message = f"{message[0].lower()}{message[1:]}, not {first['input']!r}"
+    more = error.error_count() - 1
+    rest = f" (and {more} more)" if more else ""
+    return f"{place}: {message}{rest}" if place else f"{message}{rest}"
