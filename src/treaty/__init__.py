@@ -1,0 +1,38 @@
+"""Treaty: is a model trained together under differential privacy worth it, and for whom?
+
+The handful of names that most programs need:
+
+    treaty.load        read a treaty from TOML
+    treaty.sources     where each party's records are
+    treaty.assemble    read the records under the treaty
+    treaty.train       train once, with live noise and real budgets
+    treaty.simulate    train many times at once, with simulated noise
+    treaty.Model       the trained model: scikit-learn estimator, JSON
+"""
+
+from treaty.errors import Refusal as Refusal
+from treaty.errors import TreatyError as TreatyError
+from treaty.fitness import Problem as Problem
+from treaty.fitness import risk_of as risk_of
+from treaty.fitness import yardstick as yardstick
+from treaty.fitness.model import Model as Model
+from treaty.learners import Party as Party
+from treaty.learners import Plan as Plan
+from treaty.losses import Domain as Domain
+from treaty.losses import Loss as Loss
+from treaty.privacy import Budget as Budget
+from treaty.records import Source as Source
+from treaty.simulation import Simulation as Simulation
+from treaty.simulation import simulate as simulate
+from treaty.simulation import sweep as sweep
+from treaty.terms import Treaty as Treaty
+from treaty.terms import fingerprint as fingerprint
+from treaty.terms import load as load
+from treaty.training import Assembly as Assembly
+from treaty.training import Training as Training
+from treaty.training import assemble as assemble
+from treaty.training import sources as sources
+from treaty.training import train as train
+from treaty.training import train_peers as train_peers
+
+__version__ = "0.1.0"

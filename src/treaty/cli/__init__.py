@@ -1,1 +1,31 @@
-def main(): ...
+"""The command line: one command a verb."""
+
+import sys
+
+import typer
+from rich.console import Console
+
+from treaty.cli.demo import demo
+from treaty.cli.fit import fit
+from treaty.cli.init import init
+from treaty.cli.simulate import simulate
+from treaty.cli.train import train
+from treaty.errors import TreatyError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Is a model trained together under differential privacy worth it, and for whom?",
+)
+for command in (init, fit, train, simulate, demo):
+    app.command()(command)
+
+
+def main() -> None:
+    """Run the command line; what cannot be done is told in one sentence, with exit code 2."""
+    try:
+        app()
+    except TreatyError as error:
+        Console(stderr=True).print(f"[bold red]treaty:[/bold red] {error}", markup=True)
+        sys.exit(2)

@@ -1,0 +1,1 @@
+"""The demonstration: sixteen airlines, real flights."""

@@ -1,8 +1,8 @@
 """The exact optimum θ*, with a certificate that it is one.
 
-Smooth losses: Newton steps, each a quadratic program over the box Θ, with a line search. Hinge loss:
-an interior-point method (`treaty.fitness.svm`). Any other loss with kinks is averaged over a window
-of half-width h first,
+Smooth losses: Newton steps, each a quadratic program over the box Θ, with a line search. Hinge
+loss: an interior-point method (`treaty.fitness.svm`). Any other loss with kinks is averaged over a
+window of half-width h first,
 
     φ_h(z) = (1/2h) ∫ φ over [z − h, z + h],   φ ≤ φ_h ≤ φ + (h/2)·sup|φ′|,
 
@@ -65,8 +65,8 @@ def optimum(problem: Problem, risk: Risk, start: FloatArray | None = None) -> Op
     relative = (gap + smoothing) / max(abs(value), 1e-300)
     if relative > TOLERANCE and gap + smoothing > 1e-12:
         raise TreatyError(
-            f"θ* could not be certified: the relative gap is {relative:.1e}, above {TOLERANCE:.0e}; "
-            "a smaller theta_max or a larger ridge makes the problem easier"
+            f"θ* could not be certified: the relative gap is {relative:.1e}, "
+            f"above {TOLERANCE:.0e}; a smaller theta_max or a larger ridge makes the problem easier"
         )
     return Optimum(theta, value, relative)
 
@@ -187,9 +187,7 @@ def _through_windows(
 
     Returns θ, the gap of the last windowed problem, and what the window itself can cost.
     """
-    steepest = loss.slope_bound(
-        problem.theta_max * problem.domain.l1, problem.domain.target
-    )
+    steepest = loss.slope_bound(problem.theta_max * problem.domain.l1, problem.domain.target)
     half_width = 1.0
     while True:
         windowed = risk.with_loss(_Windowed(loss, half_width))

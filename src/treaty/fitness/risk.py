@@ -37,8 +37,8 @@ class Risk(ABC):
         """Return the risk of the same records under another loss."""
 
     @abstractmethod
-    def rows(self) -> list[tuple[FloatArray, FloatArray, float]]:
-        """Return the sets of rows behind this risk: x, y and the weight of one row in the mean."""
+    def rows(self) -> list[tuple[Loss, FloatArray, FloatArray, float]]:
+        """Return the sets of rows behind this risk: loss, x, y and one row's weight in the mean."""
 
     @abstractmethod
     def column(self, index: int) -> "Risk":
@@ -73,7 +73,7 @@ class MomentRisk(Risk):
             raise TreatyError(f"sufficient statistics cannot give the {loss.name} loss: keep rows")
         return self
 
-    def rows(self) -> list[tuple[FloatArray, FloatArray, float]]:
+    def rows(self) -> list[tuple[Loss, FloatArray, FloatArray, float]]:
         """Refuse: the rows are gone."""
         raise TreatyError("sufficient statistics hold no rows")
 
@@ -137,9 +137,9 @@ class RowRisk(Risk):
         """Return the risk of the same rows under another loss."""
         return RowRisk(loss, self.x, self.y)
 
-    def rows(self) -> list[tuple[FloatArray, FloatArray, float]]:
+    def rows(self) -> list[tuple[Loss, FloatArray, FloatArray, float]]:
         """Return the rows, each of weight 1/n."""
-        return [(self.x, self.y, 1.0 / self.n)]
+        return [(self.loss, self.x, self.y, 1.0 / self.n)]
 
     def column(self, index: int) -> Risk:
         """Return the risk of one coordinate."""
@@ -171,12 +171,12 @@ class PooledRisk(Risk):
         """Return the pool under another loss."""
         return PooledRisk([r.with_loss(loss) for r in self.risks], self.weights)
 
-    def rows(self) -> list[tuple[FloatArray, FloatArray, float]]:
+    def rows(self) -> list[tuple[Loss, FloatArray, FloatArray, float]]:
         """Return the rows of every risk, weighted."""
         return [
-            (x, y, share * weight)
+            (loss, x, y, share * weight)
             for share, risk in zip(self.weights, self.risks, strict=True)
-            for x, y, weight in risk.rows()
+            for loss, x, y, weight in risk.rows()
         ]
 
     def column(self, index: int) -> Risk:

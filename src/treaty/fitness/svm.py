@@ -11,11 +11,14 @@ so that f(θ) − D(α) certifies the answer.
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from treaty.arrays import FloatArray
+from treaty.losses import Loss
 
 _BLOCK = 8192
 
@@ -23,7 +26,7 @@ _BLOCK = 8192
 def solve_svm(
     ridge: float,
     theta_max: float,
-    rows: Sequence[tuple[FloatArray, FloatArray, float]],
+    rows: Sequence[tuple[Loss, FloatArray, FloatArray, float]],
     tolerance: float,
 ) -> tuple[FloatArray, float]:
     """Return θ* and its certified duality gap (absolute).
@@ -31,95 +34,136 @@ def solve_svm(
     Args:
         ridge: λ ≥ 0.
         theta_max: t; may be infinite if λ > 0.
-        rows: sets of rows (x, y, ω), ω being the weight of one row.
+        rows: sets of rows (loss, x, y, ω), ω being the weight of one row.
         tolerance: the gap to reach, relative to the optimum.
     """
-    margins = np.concatenate([x * y[:, None] for x, y, _ in rows])
-    weight = np.concatenate([np.full(len(y), w) for _, y, w in rows])
+    margins: FloatArray = np.concatenate([x * y[:, None] for _, x, y, _ in rows])
+    weight = np.concatenate([np.full(len(y), w) for _, _, y, w in rows])
     # At the optimum (λ/2)‖θ‖² ≤ f(0) = 1, so without a box this one cuts nothing off.
     t = theta_max if math.isfinite(theta_max) else 2.0 * math.sqrt(2.0 / max(ridge, 1e-12))
-    theta = np.zeros(margins.shape[1])
-    xi = np.full(len(weight), 2.0)
-    alpha = 0.5 * weight
-    above = np.full(len(theta), weight.mean() / t)
-    below = above.copy()
-    best, best_gap = theta, math.inf
-    lower = -math.inf
+    p = int(margins.shape[1])
+    point = _Point(
+        theta=np.zeros(p),
+        xi=np.full(len(weight), 2.0),
+        alpha=0.5 * weight,
+        above=np.full(p, float(weight.mean()) / t),
+        below=np.full(p, float(weight.mean()) / t),
+    )
+    best, best_gap, lower = point.theta, math.inf, -math.inf
     for _ in range(300):
-        score = margins @ theta
-        value = 0.5 * ridge * theta @ theta + weight @ np.maximum(0.0, 1.0 - score)
-        lower = max(lower, _lower_bound(ridge, theta_max, alpha, margins.T @ alpha))
+        theta = point.theta
+        shortfall = np.maximum(0.0, 1.0 - margins @ theta)
+        value = float(0.5 * ridge * theta @ theta + weight @ shortfall)
+        lower = max(lower, _lower_bound(ridge, theta_max, point.alpha, margins.T @ point.alpha))
         if value - lower < best_gap:
-            best, best_gap = theta, float(value - lower)
+            best, best_gap = theta, value - lower
         if best_gap <= tolerance * value:
             break
-        slack, beta = xi + score - 1.0, weight - alpha
-        room_low, room_high = theta + t, t - theta
-        residual = ridge * theta - margins.T @ alpha - above + below
-        divisor = slack + alpha * xi / beta
-        w = alpha / divisor
-        system = _weighted_gram(margins, w)
-        system[np.diag_indices_from(system)] += ridge + above / room_low + below / room_high
-        system[np.diag_indices_from(system)] += 1e-14 * np.trace(system)
-        factor = cho_factor(system)
-
-        def step(
-            mu: float, second: tuple[FloatArray, ...] | None, factor: object = factor
-        ) -> tuple[FloatArray, ...]:
-            r1, r2 = mu - alpha * slack, mu - beta * xi
-            r3, r4 = mu - above * room_low, mu - below * room_high
-            if second is not None:
-                d_theta, d_xi, d_alpha, d_above, d_below = second
-                r1 = r1 - d_alpha * (d_xi + margins @ d_theta)
-                r2 = r2 + d_alpha * d_xi
-                r3, r4 = r3 - d_above * d_theta, r4 + d_below * d_theta
-            c = (r1 - alpha * r2 / beta) / divisor
-            d_theta = cho_solve(factor, -residual + margins.T @ c + r3 / room_low - r4 / room_high)
-            d_alpha = c - w * (margins @ d_theta)
-            d_xi = (r2 + xi * d_alpha) / beta
-            d_above = (r3 - above * d_theta) / room_low
-            d_below = (r4 + below * d_theta) / room_high
-            return d_theta, d_xi, d_alpha, d_above, d_below
-
-        def lengths(d: tuple[FloatArray, ...]) -> tuple[float, float]:
-            d_theta, d_xi, d_alpha, d_above, d_below = d
-            primal = min(
-                _reach(xi, d_xi),
-                _reach(slack, d_xi + margins @ d_theta),
-                _reach(room_low, d_theta),
-                _reach(room_high, -d_theta),
-            )
-            dual = min(
-                _reach(alpha, d_alpha),
-                _reach(beta, -d_alpha),
-                _reach(above, d_above),
-                _reach(below, d_below),
-            )
-            return primal, dual
-
-        def products(primal: float, dual: float, d: tuple[FloatArray, ...]) -> float:
-            d_theta, d_xi, d_alpha, d_above, d_below = d
-            return float(
-                (alpha + dual * d_alpha) @ (slack + primal * (d_xi + margins @ d_theta))
-                + (beta - dual * d_alpha) @ (xi + primal * d_xi)
-                + (above + dual * d_above) @ (room_low + primal * d_theta)
-                + (below + dual * d_below) @ (room_high - primal * d_theta)
-            )
-
-        count = 2 * len(weight) + 2 * len(theta)
-        straight = step(0.0, None)
-        now = products(0.0, 0.0, straight)
-        then = products(*lengths(straight), straight)
-        mu = (then / now) ** 3 * now / count
-        d = step(mu, straight)
-        primal, dual = (0.995 * length for length in lengths(d))
-        # The quadratic term couples θ to the dual residual: one length for both keeps it exact.
-        both = min(primal, dual)
-        theta = theta + both * d[0]
-        xi = xi + both * d[1]
-        alpha = alpha + both * d[2]
-        above, below = above + both * d[3], below + both * d[4]
+        point = _Step(ridge, t, margins, weight, point).taken()
     return best, best_gap
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """Primal and dual variables; also a direction in their space.
+
+    Args:
+        theta: θ.
+        xi: ξ, the shortfalls.
+        alpha: α, the multipliers of ξ + yθᵀx ≥ 1; those of ξ ≥ 0 are ω − α.
+        above: the multipliers of θ ≥ −t.
+        below: the multipliers of θ ≤ t.
+    """
+
+    theta: FloatArray
+    xi: FloatArray
+    alpha: FloatArray
+    above: FloatArray
+    below: FloatArray
+
+    def moved(self, length: float, by: "_Point") -> "_Point":
+        return _Point(
+            self.theta + length * by.theta,
+            self.xi + length * by.xi,
+            self.alpha + length * by.alpha,
+            self.above + length * by.above,
+            self.below + length * by.below,
+        )
+
+
+class _Step:
+    """One predictor-corrector step (Mehrotra) from a strictly feasible point."""
+
+    def __init__(
+        self, ridge: float, t: float, margins: FloatArray, weight: FloatArray, at: _Point
+    ) -> None:
+        self.margins, self.at = margins, at
+        self.slack = at.xi + margins @ at.theta - 1.0
+        self.beta = weight - at.alpha
+        self.low, self.high = at.theta + t, t - at.theta
+        self.residual = ridge * at.theta - margins.T @ at.alpha - at.above + at.below
+        self.divisor = self.slack + at.alpha * at.xi / self.beta
+        self.w = at.alpha / self.divisor
+        system = _weighted_gram(margins, self.w)
+        diagonal = np.diag_indices_from(system)
+        system[diagonal] += ridge + at.above / self.low + at.below / self.high
+        system[diagonal] += 1e-14 * np.trace(system)
+        self.factor: Any = cho_factor(system)
+
+    def taken(self) -> _Point:
+        """Return the next point."""
+        straight = self._direction(0.0, None)
+        now = self._products(0.0, straight)
+        then = self._products(self._length(straight), straight)
+        count = 2 * len(self.beta) + 2 * len(self.low)
+        direction = self._direction((then / now) ** 3 * now / count, straight)
+        return self.at.moved(0.995 * self._length(direction), direction)
+
+    def _direction(self, mu: float, second: _Point | None) -> _Point:
+        """Solve the linearised optimality conditions for products of size μ."""
+        at = self.at
+        r1, r2 = mu - at.alpha * self.slack, mu - self.beta * at.xi
+        r3, r4 = mu - at.above * self.low, mu - at.below * self.high
+        if second is not None:
+            r1 = r1 - second.alpha * (second.xi + self.margins @ second.theta)
+            r2 = r2 + second.alpha * second.xi
+            r3, r4 = r3 - second.above * second.theta, r4 + second.below * second.theta
+        c = (r1 - at.alpha * r2 / self.beta) / self.divisor
+        right = -self.residual + self.margins.T @ c + r3 / self.low - r4 / self.high
+        theta = cast(FloatArray, cho_solve(self.factor, right))
+        alpha = c - self.w * (self.margins @ theta)
+        return _Point(
+            theta,
+            (r2 + at.xi * alpha) / self.beta,
+            alpha,
+            (r3 - at.above * theta) / self.low,
+            (r4 + at.below * theta) / self.high,
+        )
+
+    def _length(self, d: _Point) -> float:
+        """Return the longest step in [0, 1] that keeps everything non-negative."""
+        at = self.at
+        return min(
+            _reach(at.xi, d.xi),
+            _reach(self.slack, d.xi + self.margins @ d.theta),
+            _reach(self.low, d.theta),
+            _reach(self.high, -d.theta),
+            _reach(at.alpha, d.alpha),
+            _reach(self.beta, -d.alpha),
+            _reach(at.above, d.above),
+            _reach(at.below, d.below),
+        )
+
+    def _products(self, length: float, d: _Point) -> float:
+        """Return the sum of all complementarity products after a step."""
+        at = self.at.moved(length, d)
+        slack = self.slack + length * (d.xi + self.margins @ d.theta)
+        return float(
+            at.alpha @ slack
+            + (self.beta - length * d.alpha) @ at.xi
+            + at.above @ (self.low + length * d.theta)
+            + at.below @ (self.high - length * d.theta)
+        )
 
 
 def _lower_bound(ridge: float, theta_max: float, alpha: FloatArray, v: FloatArray) -> float:

@@ -1,7 +1,7 @@
 """Poisson clocks: which bloc talks to the learner next.
 
-Every bloc has a clock that ticks at its own rate. The first to tick talks. Clocks of owners that are
-away, or have given all their answers, stand still; since Poisson clocks have no memory, whoever
+Every bloc has a clock that ticks at its own rate. The first to tick talks. Clocks of owners that
+are away, or have given all their answers, stand still; since Poisson clocks have no memory, whoever
 remains goes on as if nothing had happened.
 """
 

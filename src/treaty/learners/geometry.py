@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from treaty.arrays import FloatArray
-from treaty.fitness import Problem, Risk, optimum
+from treaty.fitness import MomentRisk, Problem, Risk, optimum
 from treaty.losses import Squared
 
 
@@ -52,15 +52,37 @@ def declared_geometry(problem: Problem, start: FloatArray) -> Geometry:
 
 
 def public_geometry(problem: Problem, public: Risk, start: FloatArray) -> Geometry:
-    """Return the geometry of the public rows."""
+    """Return the geometry of the public rows, and how far their optimum may be off by chance.
+
+    The optimum of n rows lies about √(tr(H⁻¹GH⁻¹)/n) from that of the population, H being the
+    Hessian and G the covariance of a record's gradient.
+    """
     best = optimum(problem, public).theta
     risk = public.with_loss(problem.fitness_loss)
-    distance = float(np.linalg.norm(best - start))
+    spread = _gradient_covariance(risk, best)
+    kinks = math.isinf(problem.fitness_loss.curvature_bound)
+    hessian = np.zeros_like(spread) if kinks else risk.hessian(best)
+    curvature = hessian + problem.ridge * np.eye(len(best))
+    inverse = np.linalg.pinv(curvature, rcond=1e-10, hermitian=True)
+    by_chance = math.sqrt(max(0.0, float(np.trace(inverse @ spread @ inverse))) / risk.n)
+    distance = float(np.linalg.norm(best - start)) + by_chance
     gradient = float(np.linalg.norm(risk.gradient(start) + problem.ridge * start))
-    if math.isinf(problem.fitness_loss.curvature_bound):
+    gradient += math.sqrt(float(np.trace(spread)) / risk.n)
+    if kinks:
         return Geometry(math.inf, problem.ridge, distance, gradient)
-    # sup φ″ · (1/n) Σ x xᵀ bounds the Hessian everywhere; squared loss gives twice the mean of x xᵀ.
+    # sup φ″ · (1/n) Σ x xᵀ bounds the Hessian everywhere; squared loss has twice x xᵀ.
     gram = 0.5 * public.with_loss(Squared()).hessian(best)
     largest = problem.fitness_loss.curvature_bound * float(np.linalg.eigvalsh(gram)[-1])
-    smallest = max(0.0, float(np.linalg.eigvalsh(risk.hessian(best))[0]))
+    smallest = max(0.0, float(np.linalg.eigvalsh(hessian)[0]))
     return Geometry(largest + problem.ridge, smallest + problem.ridge, distance, gradient)
+
+
+def _gradient_covariance(risk: Risk, theta: FloatArray) -> FloatArray:
+    """Return the mean of ∇ℓ∇ℓᵀ; from sufficient statistics as if residuals did not depend on x."""
+    if isinstance(risk, MomentRisk):
+        return 4.0 * float(risk.value(theta)) * risk.moments.xx
+    total = np.zeros((len(theta), len(theta)))
+    for loss, x, y, weight in risk.rows():
+        slope = loss.on(x).slope(x @ theta[:, None], y[:, None])
+        total += weight * x.T @ (slope**2 * x)
+    return total

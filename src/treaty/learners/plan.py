@@ -67,7 +67,7 @@ class Plan:
         overlap: κ, in how many datasets one record may sit.
         blocs: owners that answer together, as one fictitious owner (F Remark 2). Owners named in
             no bloc stand alone. Asynchronous learning only; a synchronous learner asks everybody.
-        frequency_scaling: whether an owner's gradient is divided by how often it talks (F Remark 4):
+        frequency_scaling: whether a gradient is divided by how often its owner talks (F Remark 4):
             "declared" uses the parties' rates, "observed" counts.
     """
 

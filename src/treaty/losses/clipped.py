@@ -57,7 +57,9 @@ class Clipped(Loss):
         ‖v‖₂ ≤ ‖v‖₁ ≤ √p‖v‖₂.
         """
         widened = (
-            self.limit * np.sqrt(domain.dimension) if (self.norm, norm) == ("l2", "l1") else self.limit
+            self.limit * np.sqrt(domain.dimension)
+            if (self.norm, norm) == ("l2", "l1")
+            else self.limit
         )
         return min(float(widened), self.loss.gradient_bound(domain, theta_max, norm))
 

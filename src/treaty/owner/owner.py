@@ -52,9 +52,7 @@ class Owner:
         self._risk = risk
         self._mechanism = mechanism
         self._ledger = ledger
-        moved = sensitivity(
-            problem.gradient_bound(mechanism.norm), risk.n, problem.dimension
-        )
+        moved = sensitivity(problem.gradient_bound(mechanism.norm), risk.n, problem.dimension)
         self.scale = mechanism.scale(moved, budget, answers)
         self._event = mechanism.event(self.scale / moved)
         ledger.grant(Grant(treaty, budget, answers))

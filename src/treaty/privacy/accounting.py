@@ -26,7 +26,7 @@ def pure_epsilon_each(budget: Budget, answers: int) -> float:
             common.DifferentialPrivacyParameters(each, 0.0),
             value_discretization_interval=each / 20,
         )
-        return loss.self_compose(answers).get_delta_for_epsilon(budget.epsilon)
+        return float(loss.self_compose(answers).get_delta_for_epsilon(budget.epsilon))
 
     low, high = plain, budget.epsilon
     while high / low > 1 + 1e-4:

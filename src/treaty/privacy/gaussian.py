@@ -1,10 +1,9 @@
 """Gaussian noise: (ε, δ), growing with √T where pure ε grows with T."""
 
-from typing import Any, ClassVar, cast
+from typing import ClassVar
 
 import dp_accounting
 import numpy as np
-import opendp.prelude as opendp
 from dp_accounting import DpEvent
 
 from treaty.arrays import FloatArray
@@ -13,8 +12,7 @@ from treaty.losses import Norm
 from treaty.privacy.accounting import gaussian_multiplier
 from treaty.privacy.budget import Budget
 from treaty.privacy.mechanism import Mechanism
-
-opendp.enable_features("contrib")
+from treaty.privacy.samplers import samplers
 
 
 class Gaussian(Mechanism):
@@ -45,7 +43,7 @@ class Gaussian(Mechanism):
 
     def release(self, answer: FloatArray, scale: float) -> FloatArray:
         """Return the answer with Gaussian noise from OpenDP's exact sampler."""
-        space = cast(Any, opendp)
+        space = samplers()
         measurement = space.m.make_gaussian(
             space.vector_domain(space.atom_domain(T=float, nan=False)),
             space.l2_distance(T=float),

@@ -1,10 +1,9 @@
 """Laplace noise: pure ε, or (ε, δ) through optimal composition."""
 
-from typing import Any, ClassVar, cast
+from typing import ClassVar
 
 import dp_accounting
 import numpy as np
-import opendp.prelude as opendp
 from dp_accounting import DpEvent
 
 from treaty.arrays import FloatArray
@@ -12,8 +11,7 @@ from treaty.losses import Norm
 from treaty.privacy.accounting import pure_epsilon_each
 from treaty.privacy.budget import Budget
 from treaty.privacy.mechanism import Mechanism
-
-opendp.enable_features("contrib")
+from treaty.privacy.samplers import samplers
 
 
 class Laplace(Mechanism):
@@ -42,7 +40,7 @@ class Laplace(Mechanism):
 
     def release(self, answer: FloatArray, scale: float) -> FloatArray:
         """Return the answer with Laplace noise from OpenDP's exact sampler."""
-        space = cast(Any, opendp)
+        space = samplers()
         measurement = space.m.make_laplace(
             space.vector_domain(space.atom_domain(T=float, nan=False)),
             space.l1_distance(T=float),

@@ -230,7 +230,7 @@ def as_numbers(column: str, values: pl.Series, counts: Counts) -> FloatArray:
     dtype = values.dtype
     if dtype.is_numeric() or dtype == pl.Boolean or dtype == pl.Null:
         return values.cast(pl.Float64).to_numpy()
-    if dtype in (pl.String, pl.Categorical, pl.Enum):
+    if isinstance(dtype, pl.String | pl.Categorical | pl.Enum):
         texts = values.cast(pl.String).str.strip_chars()
         numbers = texts.cast(pl.Float64, strict=False)
         bad = (numbers.is_null() & texts.is_not_null() & (texts != "")).to_numpy()

@@ -212,7 +212,7 @@ def lengths(x: FloatArray, norm: Norm) -> FloatArray:
 
 
 def bounds_dictionary(terms: DictionaryTerms, features: Mapping[str, Feature]) -> Dictionary:
-    """Return the dictionary that needs no public rows: bounds to [−1, 1], categories as they are."""
+    """Return the dictionary that needs no public rows: it maps bounds to [−1, 1]."""
     centre, scale = _from_bounds(features)
     return Dictionary(
         columns=encoded_columns(features),
@@ -239,9 +239,7 @@ def fit_dictionary(
     if rows < 2:
         raise TreatyError(f"a dictionary cannot be fitted on {rows} public row(s): give more")
     if terms.components is not None and terms.components > len(names):
-        raise TreatyError(
-            f"{terms.components} components cannot come out of {len(names)} columns"
-        )
+        raise TreatyError(f"{terms.components} components cannot come out of {len(names)} columns")
     centre, scale = _from_bounds(features)
     if terms.standardise == "public":
         centre = encoded.mean(axis=0)

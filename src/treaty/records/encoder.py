@@ -89,7 +89,9 @@ def encode(features: Mapping[str, Feature], frame: pl.DataFrame, counts: Counts)
     start = 0
     for column, feature in features.items():
         if column not in frame.columns:
-            raise TreatyError(f'there is no column "{column}"; there are {", ".join(frame.columns)}')
+            raise TreatyError(
+                f'there is no column "{column}"; there are {", ".join(frame.columns)}'
+            )
         place = encoded[:, start : start + feature.width]
         feature.encode(column, frame[column], place, counts)
         start += feature.width
@@ -150,7 +152,7 @@ def _collect(
         ys.append(y)
         held += x.nbytes
         if held > IN_MEMORY:
-            spool = tempfile.TemporaryFile() if spool is None else spool
+            spool = tempfile.TemporaryFile() if spool is None else spool  # noqa: SIM115
             for part in xs:
                 part.tofile(spool)
             xs, held = [], 0

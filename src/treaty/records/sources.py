@@ -25,7 +25,9 @@ class Source:
         owner: whose records to take.
     """
 
-    def __init__(self, path: str | Path, *, by: str | None = None, owner: str | None = None) -> None:
+    def __init__(
+        self, path: str | Path, *, by: str | None = None, owner: str | None = None
+    ) -> None:
         self.path = Path(path)
         self._by = by
         self._owner = owner
@@ -57,9 +59,7 @@ class Source:
         missing = [column for column in columns if column not in self.schema]
         if missing:
             there = ", ".join(self.schema)
-            raise TreatyError(
-                f'{self.path}: there is no column "{missing[0]}"; there are {there}'
-            )
+            raise TreatyError(f'{self.path}: there is no column "{missing[0]}"; there are {there}')
 
     def blocks(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Stream the given columns, in the order of the file."""

@@ -1,6 +1,7 @@
 """Simulated owners: the exact mean gradients of every bloc, and the noise on top."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 import numpy as np
 
@@ -51,10 +52,9 @@ def _from_moments(xx: FloatArray, xy: FloatArray) -> Exact:
 
     def pick(bloc: IntArray, theta: FloatArray) -> FloatArray:
         # Row r·blocs + i of the product is bloc i's answer to run r.
-        every = (theta @ side_by_side).reshape(-1, p)
-        mine = every.take(np.arange(len(theta)) * blocs + bloc, axis=0)
-        mine -= xy.take(bloc, axis=0)
-        return mine
+        every: FloatArray = (theta @ side_by_side).reshape(-1, p)
+        mine = cast(FloatArray, every.take(np.arange(len(theta)) * blocs + bloc, axis=0))
+        return mine - xy.take(bloc, axis=0)
 
     return pick
 

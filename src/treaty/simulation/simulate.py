@@ -80,7 +80,7 @@ def simulate(
         record: after which rounds ψ is kept: the last, every one, or the ones listed.
         public: public rows from which step sizes are derived.
         start: where to begin; 0 if not given.
-        measured_with: the yardstick, if it is at hand; computing θ* is the dear part of a short run.
+        measured_with: the yardstick, if it is at hand; θ* is the dear part of a short run.
         progress: called with (round, rounds) now and then.
     """
     if runs < 1:

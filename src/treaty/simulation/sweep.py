@@ -1,8 +1,9 @@
 """Simulations over a grid of plans, on all cores or on a cluster."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed  # pyright: ignore[reportUnknownVariableType]
 
 from treaty.arrays import FloatArray
 from treaty.fitness import Risk, Yardstick, yardstick
@@ -37,8 +38,9 @@ def sweep(
         jobs: how many at once; joblib's default if not given.
     """
     stick: Yardstick = yardstick(plans[0].problem, risks)
-    work = (
-        delayed(simulate)(
+    one = cast(Any, delayed(simulate))
+    work = [
+        one(
             plan,
             risks,
             runs=runs,
@@ -49,5 +51,5 @@ def sweep(
             measured_with=stick,
         )
         for plan in plans
-    )
-    return list(Parallel(n_jobs=jobs)(work))
+    ]
+    return list(cast(Any, Parallel(n_jobs=jobs)(work)))

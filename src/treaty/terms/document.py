@@ -164,8 +164,7 @@ class Treaty(Plain):
         columns = tuple(n for c, f in self.features.items() for n in f.names(c))
         if self.dictionary.components is not None and self.dictionary.components > len(columns):
             raise ValueError(
-                f"{self.dictionary.components} components cannot come out of "
-                f"{len(columns)} columns"
+                f"{self.dictionary.components} components cannot come out of {len(columns)} columns"
             )
         if self.fitted is not None and self.fitted.columns != columns:
             raise ValueError("the fitted dictionary is for other columns: fit it again")

@@ -92,7 +92,9 @@ def _only_asynchronous(treaty: Treaty) -> None:
     if terms.blocs:
         raise TreatyError(f"training.blocs: {terms.method} asks everybody together, blocs or not")
     if terms.frequency_scaling != "off":
-        raise TreatyError(f"training.frequency_scaling: {terms.method} asks everybody equally often")
+        raise TreatyError(
+            f"training.frequency_scaling: {terms.method} asks everybody equally often"
+        )
     for party in treaty.parties:
         if party.away or party.rate != 1.0:
             raise TreatyError(

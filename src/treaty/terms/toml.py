@@ -54,7 +54,7 @@ def loads(text: str, path: Path | None = None) -> Treaty:
 
 def dumps(treaty: Treaty) -> str:
     """Write a treaty as TOML, the fitted dictionary inside."""
-    return tomli_w.dumps(treaty.model_dump(mode="python", exclude_defaults=True))
+    return tomli_w.dumps(treaty.model_dump(mode="python", exclude_none=True))
 
 
 def _read_dictionary(data: dict[str, Any], path: Path | None, where: str) -> None:
@@ -78,14 +78,18 @@ def _sentence(error: ValidationError) -> str:
     first = error.errors()[0]
     skip = {"number", "one-hot", "ordinal"}
     place = ".".join(
-        str(part + 1) if isinstance(part, int) else part for part in first["loc"] if part not in skip
+        str(part + 1) if isinstance(part, int) else part
+        for part in first["loc"]
+        if part not in skip
     )
     message = first["msg"].removeprefix("Value error, ")
     if first["type"] == "missing":
         message = "is missing"
     elif first["type"] == "extra_forbidden":
         message = "is not a known field"
-    elif first["type"] not in ("value_error",):
+    elif first["type"] in ("union_tag_not_found", "union_tag_invalid"):
+        place, message = f"{place}.kind", 'must be "number", "one-hot" or "ordinal"'
+    elif first["type"] != "value_error":
         message = f"{message[0].lower()}{message[1:]}, not {first['input']!r}"
     more = error.error_count() - 1
     rest = f" (and {more} more)" if more else ""

@@ -1,0 +1,47 @@
+"""treaty init: a commented example treaty from a data file's columns."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from treaty.cli.output import console
+from treaty.errors import TreatyError
+
+
+def init(
+    data: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Rows to read the columns from (CSV, Parquet).")
+    ],
+    target: Annotated[
+        str, typer.Option("--target", metavar="COLUMN", help="The column to predict.")
+    ],
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="COLUMN", help="The column that names the owner.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FILE", help="Where to write the treaty.")
+    ] = Path("treaty.toml"),
+    force: Annotated[bool, typer.Option("--force", help="Overwrite it.")] = False,
+) -> None:
+    """Write a commented example treaty that fits a file's columns, ready to be edited.
+
+    Bounds and categories are proposed from the rows you give: give public ones, or check every
+    line, because the treaty is public.
+
+    Example:
+
+        treaty demo --keep flights
+
+        treaty init flights/public.parquet --target arr_delay --by carrier --out draft.toml
+    """
+    from treaty.records import Source
+    from treaty.terms import loads
+    from treaty.terms.draft import draft
+
+    if out.exists() and not force:
+        raise TreatyError(f"{out}: exists already; --force overwrites it")
+    text = draft(Source(data), target=target, by=by)
+    loads(text, out)
+    out.write_text(text, encoding="utf-8")
+    console.print(f"wrote {out}: read it, correct the bounds, set every party's epsilon")

@@ -1,0 +1,23 @@
+"""Options that several commands take, with one wording."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+TreatyFile = Annotated[Path, typer.Argument(metavar="TREATY", help="The treaty, a TOML file.")]
+Data = Annotated[
+    Path | None, typer.Option("--data", metavar="FILE", help="All owners' records (CSV, Parquet).")
+]
+By = Annotated[
+    str | None, typer.Option("--by", metavar="COLUMN", help="The column that names the owner.")
+]
+Owners = Annotated[
+    list[str] | None,
+    typer.Option("--owner", metavar="NAME=FILE", help="One owner's records; repeat for each."),
+]
+Public = Annotated[
+    Path | None,
+    typer.Option("--public", metavar="FILE", help="Public rows (CSV, Parquet): they are no one's."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of tables.")]

@@ -1,0 +1,70 @@
+"""What commands share: tables, progress bars, JSON and the --owner option."""
+
+import json
+import math
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from treaty.errors import TreatyError
+
+console = Console()
+Tick = Callable[[int, int], None]
+
+
+def print_json(data: dict[str, Any]) -> None:
+    """Print one JSON object; an infinite number becomes null."""
+    sys.stdout.write(json.dumps(_finite(data), indent=2, ensure_ascii=False) + "\n")
+
+
+def table(title: str, *columns: str) -> Table:
+    """Return a table whose columns but the first are aligned right."""
+    made = Table(title=title, title_justify="left", header_style="bold")
+    for index, column in enumerate(columns):
+        made.add_column(column, justify="left" if index == 0 else "right")
+    return made
+
+
+@contextmanager
+def progress_bar(what: str, *, quiet: bool) -> Generator[Tick]:
+    """Show a bar with the time left on standard error, and give a function that moves it."""
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=quiet,
+    )
+    with bar:
+        task = bar.add_task(what, total=1)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def named_files(pairs: list[str]) -> dict[str, str]:
+    """Read --owner NAME=FILE options."""
+    files: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, path = pair.partition("=")
+        if not (name and equals and path):
+            raise TreatyError(f'--owner takes NAME=FILE, not "{pair}"')
+        if name in files:
+            raise TreatyError(f"--owner names {name} twice")
+        files[name] = path
+    return files
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, list):
+        return [_finite(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

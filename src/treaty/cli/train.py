@@ -1,0 +1,104 @@
+"""treaty train: one real training, every owner in this process."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from treaty.cli.options import By, Data, Json, Owners, Public, TreatyFile
+from treaty.cli.output import console, named_files, print_json, progress_bar, table
+
+if TYPE_CHECKING:
+    from treaty.training import Training
+
+
+def train(
+    treaty: TreatyFile,
+    data: Data = None,
+    by: By = None,
+    owner: Owners = None,
+    public: Public = None,
+    model: Annotated[
+        Path | None, typer.Option("--model", metavar="FILE", help="Save the model as JSON.")
+    ] = None,
+    peers: Annotated[
+        bool, typer.Option("--peers", help="Every owner learns a model of its own.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Train once with live noise and real budgets, every owner in this process, and compare.
+
+    The comparison is computed from the records themselves, without noise: it is for whoever holds
+    all of them, and must not be published. The model may be.
+
+    Example:
+
+        treaty demo --keep flights
+
+        treaty train flights/treaty.toml --data flights/flights.parquet --by carrier
+        --public flights/public.parquet
+    """
+    import treaty as t
+
+    document = t.load(treaty)
+    records = t.sources(document, data=data, by=by, owners=named_files(owner or []))
+    assembly = t.assemble(document, records, None if public is None else t.Source(public))
+    with progress_bar("training", quiet=as_json) as tick:
+        if peers:
+            reports = t.train_peers(assembly, progress=tick)
+        else:
+            reports = {"": t.train(assembly, progress=tick)}
+    for learner, report in reports.items():
+        if model is not None:
+            report.model.save(model if not learner else model.with_stem(f"{model.stem}-{learner}"))
+    if as_json:
+        print_json(
+            {
+                "treaty": t.fingerprint(assembly.treaty),
+                "models": {name or "together": _plain(report) for name, report in reports.items()},
+            }
+        )
+        return
+    console.print(f"treaty {t.fingerprint(assembly.treaty)[:16]}, {document.title}")
+    for owner_name, counts in assembly.counts.items():
+        for note in counts.notes():
+            console.print(f"[dim]{owner_name}: {note}[/dim]")
+    if peers:
+        _print_peers(reports)
+    else:
+        _print_report(reports[""])
+
+
+def _plain(report: "Training") -> dict[str, Any]:
+    return {
+        "psi": report.together,
+        "psi_alone": report.alone,
+        "psi_public_only": report.public_only,
+        "psi_nothing": report.nothing,
+        "best_fitness": report.best,
+        "epsilon_spent": report.spent,
+        "answers": report.answers,
+        "parameters": report.parameters,
+        "theta": list(report.model.theta),
+    }
+
+
+def _print_report(report: "Training") -> None:
+    standings = table("Relative fitness ψ, lower is better (0 = without privacy)", "model", "ψ")
+    for row in report.standings():
+        style = "bold green" if row.name.startswith("together") else None
+        standings.add_row(row.name, f"{row.psi:.4g}", style=style)
+    console.print(standings)
+    spent = table("Budget", "owner", "answers", "ε spent")
+    for name, epsilon in report.spent.items():
+        spent.add_row(name, f"{report.answers[name]:,}", f"{epsilon:.4g}")
+    console.print(spent)
+    steps = ", ".join(f"{name} = {value:.4g}" for name, value in report.parameters.items())
+    console.print(f"step sizes: {steps}")
+
+
+def _print_peers(reports: "dict[str, Training]") -> None:
+    peers = table("Every owner its own learner: ψ", "owner", "with its peers", "alone")
+    for name, report in reports.items():
+        peers.add_row(name, f"{report.together:.4g}", f"{report.alone[name]:.4g}")
+    console.print(peers)

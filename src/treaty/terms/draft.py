@@ -1,0 +1,164 @@
+"""A first draft of a treaty, from the columns of a file."""
+
+import json
+import math
+
+import numpy as np
+import polars as pl
+
+from treaty.errors import TreatyError
+from treaty.records import Counts, Source
+from treaty.records.columns import as_numbers
+
+MOST_CATEGORIES = 30
+ROWS_READ = 200_000
+
+
+def draft(source: Source, *, target: str, by: str | None) -> str:
+    """Return a commented treaty that fits the file: TOML, valid as it stands.
+
+    Args:
+        source: rows to look at; the first 200,000 are read.
+        target: the column to predict.
+        by: the column that names the owner, if there is one.
+    """
+    source.require([target, *([by] if by else [])])
+    frame = _first_rows(source)
+    if frame.height < 2:
+        raise TreatyError(f"{source.label}: too few rows to draft a treaty from")
+    labels = _two_labels(frame[target])
+    parts = [_HEAD.format(file=source.path.name), _features(frame, skip={target, by})]
+    if labels is not None:
+        parts.append(_LABEL_TARGET.format(column=json.dumps(target), labels=json.dumps(labels)))
+        parts.append(_MIDDLE.format(loss="logistic"))
+    else:
+        numbers = _numbers(frame[target])
+        if numbers is None:
+            raise TreatyError(
+                f'column "{target}" holds neither numbers nor two labels, so it cannot be predicted'
+            )
+        low, high = _outward(numbers)
+        parts.append(_NUMBER_TARGET.format(column=json.dumps(target), low=low, high=high))
+        parts.append(_MIDDLE.format(loss="squared"))
+    owners = source.owners(by) if by else {"us": frame.height}
+    parts += [_PARTY.format(name=json.dumps(name), records=n) for name, n in owners.items()]
+    return "\n".join(parts)
+
+
+def _first_rows(source: Source) -> pl.DataFrame:
+    taken: list[pl.DataFrame] = []
+    for block in source.blocks(list(source.schema)):
+        taken.append(block)
+        if sum(part.height for part in taken) >= ROWS_READ:
+            break
+    return pl.concat(taken) if taken else pl.DataFrame(schema=source.schema)
+
+
+def _features(frame: pl.DataFrame, skip: set[str | None]) -> str:
+    lines: list[str] = []
+    for column in frame.columns:
+        if column in skip:
+            continue
+        values = frame[column]
+        distinct = values.n_unique() - (values.null_count() > 0)
+        numbers = _numbers(values)
+        name = json.dumps(column)
+        if distinct < 2:
+            lines.append(f"# {column} is left out: it is constant here.\n")
+        elif numbers is not None:
+            low, high = _outward(numbers)
+            log = "\nlog1p = true" if _skewed(numbers) else ""
+            lines.append(f'[features.{name}]\nkind = "number"\nbounds = [{low}, {high}]{log}\n')
+        elif distinct <= MOST_CATEGORIES:
+            known = json.dumps(sorted(values.cast(pl.String).drop_nulls().unique().to_list()))
+            lines.append(f'[features.{name}]\nkind = "one-hot"\ncategories = {known}\n')
+        else:
+            lines.append(f"# {column} is left out: {distinct:,} different texts.\n")
+    if not any(line.startswith("[") for line in lines):
+        raise TreatyError("no column of this file can be a feature")
+    return "\n".join(lines)
+
+
+def _numbers(values: pl.Series) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
+    if values.dtype.is_temporal():
+        return None
+    try:
+        numbers = as_numbers(values.name, values, Counts())
+    except TreatyError:
+        return None
+    finite = numbers[np.isfinite(numbers)]
+    return finite if len(finite) else None
+
+
+def _two_labels(values: pl.Series) -> list[str] | None:
+    found = sorted(values.drop_nulls().unique().to_list(), key=str)
+    if len(found) != 2:
+        return None
+    texts = [f"{value:g}" if isinstance(value, float) else str(value) for value in found]
+    return [text.lower() if text in ("True", "False") else text for text in texts]
+
+
+def _outward(numbers: np.ndarray[tuple[int], np.dtype[np.float64]]) -> tuple[str, str]:
+    """Return bounds around all values, rounded outward to two digits of their range."""
+    low, high = float(numbers.min()), float(numbers.max())
+    span = high - low if high > low else max(abs(high), 1.0)
+    unit = 10.0 ** (math.floor(math.log10(span)) - 1)
+    low, high = math.floor(low / unit) * unit, math.ceil(high / unit) * unit
+    if low == high:
+        high = low + unit
+    return f"{float(f'{low:.6g}')!r}", f"{float(f'{high:.6g}')!r}"
+
+
+def _skewed(numbers: np.ndarray[tuple[int], np.dtype[np.float64]]) -> bool:
+    """Whether a long tail to the right would be better on a logarithmic scale."""
+    return bool(numbers.min() >= 0 and numbers.max() > 50 * max(float(np.median(numbers)), 1.0))
+
+
+_HEAD = """\
+# A draft from {file}. A treaty is public: check that everything in it may be known to all.
+version = 1
+title = "Say in one line what is learnt"
+
+# How a record becomes numbers. Values outside the bounds are clamped, missing ones are replaced by
+# the middle (or by missing = ...), unknown categories count as none. No record is ever dropped.
+"""
+
+_NUMBER_TARGET = """\
+[target]
+column = {column}
+bounds = [{low}, {high}]
+"""
+
+_LABEL_TARGET = """\
+[target]
+column = {column}
+labels = {labels}         # the negative one first
+"""
+
+_MIDDLE = """\
+# How columns become x. "bounds" needs no public rows; with some, "public" together with
+# components, whiten and radius_quantile = 0.95 takes far less noise.
+[dictionary]
+standardise = "bounds"
+norm = "l1"
+
+[loss]
+name = "{loss}"              # squared, huber for numbers; logistic, hinge for labels
+clip = 1.0                   # every record's gradient; the noise is proportional to it
+ridge = 1e-4
+theta_max = 5.0
+
+[training]
+method = "averaged-subgradient"   # or shrinking-steps (smooth losses), one-at-a-time (asynchronous)
+horizon = 20                 # how often each owner is asked; the noise is proportional to it
+mechanism = "laplace"        # or gaussian, which needs a delta of every party
+
+# Who takes part, with how many records and which privacy budget over the whole training.
+"""
+
+_PARTY = """\
+[[parties]]
+name = {name}
+records = {records}
+epsilon = 1.0
+"""
