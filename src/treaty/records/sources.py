@@ -8,7 +8,7 @@ from polars.exceptions import PolarsError
 
 from treaty.errors import TreatyError
 
-BLOCK = 50_000
+BLOCK = 20_000
 """Rows read at once."""
 _ABSENT = ["", "NA", "NaN", "nan", "null", "NULL", "None"]
 
