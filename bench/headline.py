@@ -10,7 +10,7 @@ import numpy as np
 
 from bench.records import Task, cards, lending
 from bench.report import finish
-from treaty import Budget, Party, Plan, Problem, risk_of, simulate, yardstick
+from treaty import Budget, Party, Plan, Problem, risk_of, simulate
 from treaty.fitness import best_constant, model_alone
 from treaty.losses import Hinge, Squared
 
@@ -40,14 +40,12 @@ def card_headline() -> float:
 def slopes(task: Task) -> tuple[float, float]:
     problem = Problem(Squared(), task.domain, 0.0, 1.0, task.intercept)
     public = risk_of(problem.loss, task.public_x, task.public_y)
-    risks = {f"bank {i}": risk_of(problem.loss, task.x[i::3], task.y[i::3]) for i in range(3)}
-    stick = yardstick(problem, risks)
     # One step size for all budgets, as the papers have it; small, so that the projection is idle.
     # From the public model, so that what the optimisation leaves does not hide what noise adds.
     start = model_alone(problem, public)
     base = Plan(
         problem,
-        tuple(Party(name, 10_000, Budget(1.0)) for name in risks),
+        tuple(Party(f"bank {i}", 10_000, Budget(1.0)) for i in range(3)),
         "averaged-subgradient",
         100,
         {"c1": 0.2},
@@ -57,9 +55,11 @@ def slopes(task: Task) -> tuple[float, float]:
         parties = tuple(
             replace(party, budget=Budget(epsilon), records=records) for party in base.parties
         )
-        result = simulate(
-            base.with_parties(parties), risks, runs=RUNS, seed=1, start=start, measured_with=stick
-        )
+        risks = {
+            party.name: risk_of(problem.loss, *task.resampled(records, seed=i))
+            for i, party in enumerate(parties)
+        }
+        result = simulate(base.with_parties(parties), risks, runs=RUNS, seed=1, start=start)
         touching = float((np.abs(result.models) > 0.999 * problem.theta_max).mean())
         print(
             f"  epsilon {epsilon:7.1f}  n_i {records:9,}  psi {result.mean:10.4g}  at the bound"
@@ -67,7 +67,7 @@ def slopes(task: Task) -> tuple[float, float]:
         )
         return result.mean
 
-    print(f"{task.source}, squared loss, averaged sub-gradient, T = 100:")
+    print(f"{task.source}, resampled, squared loss, averaged sub-gradient, T = 100:")
     epsilons = (1.0, 2.0, 4.0, 8.0)
     sizes = (100_000, 200_000, 400_000, 800_000)
     by_epsilon = [psi(epsilon, 100_000) for epsilon in epsilons]

@@ -57,7 +57,7 @@ def read_only(path: Path) -> float:
 
 
 def _peak_mib() -> float:
-    """The high-water mark of this process; getrusage would count the parent's memory at the fork."""
+    """The high-water mark of this process; getrusage would count the parent's too."""
     status = Path("/proc/self/status").read_text()
     line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
     return int(line.split()[1]) / 1024

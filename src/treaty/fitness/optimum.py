@@ -1,8 +1,7 @@
 """The exact optimum θ*, with a certificate that it is one.
 
-Smooth losses: Newton steps, each a quadratic program over the box Θ, with a line search. Hinge
-loss: an interior-point method (`treaty.fitness.svm`). Any other loss with kinks is averaged over a
-window of half-width h first,
+One method serves every loss: Newton steps, each a quadratic program over the box Θ, with an exact
+line search. A loss with kinks is averaged over a window of half-width h first,
 
     φ_h(z) = (1/2h) ∫ φ over [z − h, z + h],   φ ≤ φ_h ≤ φ + (h/2)·sup|φ′|,
 
@@ -17,16 +16,17 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import lsq_linear
+from scipy.optimize import brentq, lsq_linear
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.fitness.problem import Problem
 from treaty.fitness.risk import Risk
-from treaty.fitness.svm import solve_svm
-from treaty.losses import Hinge, Loss
+from treaty.losses import Loss
 
 TOLERANCE = 1e-6
+SMALLEST = 1e-3
+"""A smaller optimum counts as this much when a gap is judged: separable records have one of 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +56,11 @@ def optimum(problem: Problem, risk: Risk, start: FloatArray | None = None) -> Op
     if math.isfinite(loss.curvature_bound):
         theta, gap = _newton(problem, risk, theta, 0.2 * TOLERANCE)
         smoothing = 0.0
-    elif isinstance(loss, Hinge):
-        theta, gap = solve_svm(problem.ridge, problem.theta_max, risk.rows(), 0.2 * TOLERANCE)
-        smoothing = 0.0
     else:
         theta, gap, smoothing = _through_windows(problem, risk, loss, theta)
     value = float(_fitness(problem, risk, theta))
     relative = (gap + smoothing) / max(abs(value), 1e-300)
-    if relative > TOLERANCE and gap + smoothing > 1e-12:
+    if relative > TOLERANCE and gap + smoothing > TOLERANCE * SMALLEST:
         raise TreatyError(
             f"θ* could not be certified: the relative gap is {relative:.1e}, "
             f"above {TOLERANCE:.0e}; a smaller theta_max or a larger ridge makes the problem easier"
@@ -142,7 +139,7 @@ def _newton(
             gap = -0.5 * float(gradient @ direction)
         if gap < best_gap:
             best, best_gap = theta, gap
-        scale = abs(float(_fitness(problem, risk, theta)))
+        scale = max(SMALLEST, float(_fitness(problem, risk, theta)))
         if best_gap <= tolerance * scale or not np.any(direction):
             break
         theta = _line_search(problem, risk, theta, direction)
@@ -168,16 +165,12 @@ def _line_search(
 ) -> FloatArray:
     """Return the point on θ + t·direction, t ∈ (0, 1], where the derivative along it turns."""
 
-    def uphill(t: float) -> bool:
-        return float(_gradient(problem, risk, theta + t * direction) @ direction) > 0
+    def along(t: float) -> float:
+        return float(_gradient(problem, risk, theta + t * direction) @ direction)
 
-    if not uphill(1.0):
+    if along(1.0) <= 0 or along(0.0) >= 0:
         return theta + direction
-    low, high = 0.0, 1.0
-    for _ in range(12):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if uphill(middle) else (middle, high)
-    return theta + (low if low > 0 else high) * direction
+    return theta + float(brentq(along, 0.0, 1.0, xtol=1e-13, rtol=1e-13)) * direction
 
 
 def _through_windows(
@@ -191,7 +184,7 @@ def _through_windows(
     half_width = 1.0
     while True:
         windowed = risk.with_loss(_Windowed(loss, half_width))
-        scale = abs(float(_fitness(problem, risk, theta)))
+        scale = max(SMALLEST, float(_fitness(problem, risk, theta)))
         cost = 0.5 * half_width * steepest
         done = cost <= 0.4 * TOLERANCE * scale
         tolerance = 0.4 * TOLERANCE if done else 0.1 * cost / scale

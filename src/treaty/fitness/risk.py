@@ -1,13 +1,15 @@
 """Empirical risk: the mean loss of one set of records, and its gradient, at many models at once."""
 
+import functools
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.fitness.moments import BLOCK_ROWS, Moments
+from treaty.fitness.threads import over_shares
 from treaty.losses import Loss, Squared
 
 WORKING_SET = 1 << 17
@@ -37,8 +39,8 @@ class Risk(ABC):
         """Return the risk of the same records under another loss."""
 
     @abstractmethod
-    def rows(self) -> list[tuple[Loss, FloatArray, FloatArray, float]]:
-        """Return the sets of rows behind this risk: loss, x, y and one row's weight in the mean."""
+    def gradient_covariance(self, theta: FloatArray) -> FloatArray:
+        """Return the mean of ∇ℓ∇ℓᵀ over the records at one θ, shape (p, p)."""
 
     @abstractmethod
     def column(self, index: int) -> "Risk":
@@ -73,9 +75,9 @@ class MomentRisk(Risk):
             raise TreatyError(f"sufficient statistics cannot give the {loss.name} loss: keep rows")
         return self
 
-    def rows(self) -> list[tuple[Loss, FloatArray, FloatArray, float]]:
-        """Refuse: the rows are gone."""
-        raise TreatyError("sufficient statistics hold no rows")
+    def gradient_covariance(self, theta: FloatArray) -> FloatArray:
+        """Return 4·(mean squared residual)·A, as if residuals did not depend on x."""
+        return 4.0 * float(self.value(theta)) * self.moments.xx
 
     def column(self, index: int) -> Risk:
         """Return the risk of one coordinate."""
@@ -98,21 +100,26 @@ class RowRisk(Risk):
         self.y = y
         self.n, self.dimension = x.shape
 
-    def _blocks(self, models: int) -> Iterator[tuple[Loss, FloatArray, FloatArray]]:
+    def _blocks(self, share: range, models: int) -> Iterator[tuple[Loss, FloatArray, FloatArray]]:
         rows = min(BLOCK_ROWS, max(64, WORKING_SET // max(1, models)))
-        for start in range(0, self.n, rows):
-            x = self.x[start : start + rows]
-            yield self.loss.on(x), x, self.y[start : start + rows, None]
+        for start in range(share.start, share.stop, rows):
+            block = slice(start, min(start + rows, share.stop))
+            x = self.x[block]
+            yield self.loss.on(x), x, self.y[block, None]
 
     def value(self, theta: FloatArray) -> FloatArray:
         """Return the mean loss at each θ."""
         models = _stack(theta)
         total = np.zeros(len(models))
-        for part, _ in _portions(models):
-            mean = np.zeros(len(models[part]))
-            for loss, x, y in self._blocks(len(models[part])):
-                mean += loss.value(x @ models[part].T, y).sum(axis=0)
-            total[part] = mean / self.n
+        for part, transposed in _portions(models):
+
+            def sums(share: range, transposed: FloatArray = transposed) -> FloatArray:
+                mine = np.zeros(transposed.shape[1])
+                for loss, x, y in self._blocks(share, len(mine)):
+                    mine += loss.value(x @ transposed, y).sum(axis=0)
+                return mine
+
+            total[part] = self._added(sums, transposed) / self.n
         return total.reshape(theta.shape[:-1])
 
     def gradient(self, theta: FloatArray) -> FloatArray:
@@ -120,16 +127,25 @@ class RowRisk(Risk):
         models = _stack(theta)
         total = np.zeros_like(models)
         for part, transposed in _portions(models):
-            mean = np.zeros_like(models[part])
-            for loss, x, y in self._blocks(len(mean)):
-                mean += loss.slope(x @ transposed, y).T @ x
-            total[part] = mean / self.n
+
+            def sums(share: range, transposed: FloatArray = transposed) -> FloatArray:
+                mine = np.zeros(transposed.shape[::-1])
+                for loss, x, y in self._blocks(share, len(mine)):
+                    mine += loss.slope(x @ transposed, y).T @ x
+                return mine
+
+            total[part] = self._added(sums, transposed) / self.n
         return total.reshape(theta.shape)
+
+    def _added(self, sums: Callable[[range], FloatArray], models: FloatArray) -> FloatArray:
+        """Add up what `sums` makes of each thread's share of the rows, in the order of the rows."""
+        parts = over_shares(self.n, 2 * self.n * models.size, sums)
+        return functools.reduce(np.add, parts)
 
     def hessian(self, theta: FloatArray) -> FloatArray:
         """Return (1/n) Σ φ″(θᵀx, y) x xᵀ."""
         total = np.zeros((self.dimension, self.dimension))
-        for loss, x, y in self._blocks(self.dimension):
+        for loss, x, y in self._blocks(range(self.n), self.dimension):
             total += x.T @ (loss.curvature(x @ theta[:, None], y) * x)
         return total / self.n
 
@@ -137,9 +153,12 @@ class RowRisk(Risk):
         """Return the risk of the same rows under another loss."""
         return RowRisk(loss, self.x, self.y)
 
-    def rows(self) -> list[tuple[Loss, FloatArray, FloatArray, float]]:
-        """Return the rows, each of weight 1/n."""
-        return [(self.loss, self.x, self.y, 1.0 / self.n)]
+    def gradient_covariance(self, theta: FloatArray) -> FloatArray:
+        """Return (1/n) Σ φ′(θᵀx, y)² x xᵀ."""
+        total = np.zeros((self.dimension, self.dimension))
+        for loss, x, y in self._blocks(range(self.n), self.dimension):
+            total += x.T @ (loss.slope(x @ theta[:, None], y) ** 2 * x)
+        return total / self.n
 
     def column(self, index: int) -> Risk:
         """Return the risk of one coordinate."""
@@ -171,13 +190,9 @@ class PooledRisk(Risk):
         """Return the pool under another loss."""
         return PooledRisk([r.with_loss(loss) for r in self.risks], self.weights)
 
-    def rows(self) -> list[tuple[Loss, FloatArray, FloatArray, float]]:
-        """Return the rows of every risk, weighted."""
-        return [
-            (loss, x, y, share * weight)
-            for share, risk in zip(self.weights, self.risks, strict=True)
-            for loss, x, y, weight in risk.rows()
-        ]
+    def gradient_covariance(self, theta: FloatArray) -> FloatArray:
+        """Return the weighted mean of the covariances."""
+        return _weighted([r.gradient_covariance(theta) for r in self.risks], self.weights)
 
     def column(self, index: int) -> Risk:
         """Return the pool of one coordinate."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from treaty.arrays import FloatArray
-from treaty.fitness import MomentRisk, Problem, Risk, optimum
+from treaty.fitness import Problem, Risk, optimum
 from treaty.losses import Squared
 
 
@@ -59,7 +59,7 @@ def public_geometry(problem: Problem, public: Risk, start: FloatArray) -> Geomet
     """
     best = optimum(problem, public).theta
     risk = public.with_loss(problem.fitness_loss)
-    spread = _gradient_covariance(risk, best)
+    spread = risk.gradient_covariance(best)
     kinks = math.isinf(problem.fitness_loss.curvature_bound)
     hessian = np.zeros_like(spread) if kinks else risk.hessian(best)
     curvature = hessian + problem.ridge * np.eye(len(best))
@@ -75,14 +75,3 @@ def public_geometry(problem: Problem, public: Risk, start: FloatArray) -> Geomet
     largest = problem.fitness_loss.curvature_bound * float(np.linalg.eigvalsh(gram)[-1])
     smallest = max(0.0, float(np.linalg.eigvalsh(hessian)[0]))
     return Geometry(largest + problem.ridge, smallest + problem.ridge, distance, gradient)
-
-
-def _gradient_covariance(risk: Risk, theta: FloatArray) -> FloatArray:
-    """Return the mean of ∇ℓ∇ℓᵀ; from sufficient statistics as if residuals did not depend on x."""
-    if isinstance(risk, MomentRisk):
-        return 4.0 * float(risk.value(theta)) * risk.moments.xx
-    total = np.zeros((len(theta), len(theta)))
-    for loss, x, y, weight in risk.rows():
-        slope = loss.on(x).slope(x @ theta[:, None], y[:, None])
-        total += weight * x.T @ (slope**2 * x)
-    return total

@@ -48,8 +48,7 @@ class Clipped(Loss):
     def on(self, x: FloatArray) -> Loss:
         """Return the loss of these rows, with the slope limited to ±C/‖x‖ row by row."""
         size = np.abs(x).sum(axis=1) if self.norm == "l1" else np.sqrt(np.square(x).sum(axis=1))
-        with np.errstate(divide="ignore"):
-            return _SlopeLimited(self.loss, (self.limit / size)[:, None])
+        return _SlopeLimited(self.loss, (self.limit / np.maximum(size, 1e-290))[:, None])
 
     def gradient_bound(self, domain: Domain, theta_max: float, norm: Norm) -> float:
         """Return the smaller of the unclipped bound and C, converted between norms.

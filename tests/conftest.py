@@ -1,0 +1,8 @@
+import sys
+from pathlib import Path
+
+from hypothesis import settings
+
+sys.path.insert(0, str(Path(__file__).parent))
+settings.register_profile("treaty", deadline=None, derandomize=True)
+settings.load_profile("treaty")

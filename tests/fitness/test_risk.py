@@ -1,0 +1,99 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from problems import LOSSES, rows
+from treaty.fitness import MomentRisk, Moments, RowRisk, pooled, risk_of
+from treaty.fitness import risk as risk_module
+from treaty.losses import Squared
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_many_models_at_once_equal_a_loop_over_records_and_models(name):
+    loss = LOSSES[name]
+    x, y = rows(57, 4, seed=1, labels=loss.labels)
+    theta = np.random.default_rng(2).standard_normal((2, 3, 4))
+    risk = risk_of(loss, x, y)
+    for index in np.ndindex(2, 3):
+        z = x @ theta[index]
+        value = np.mean([loss.value(z[i], y[i]) for i in range(57)])
+        gradient = np.mean([loss.slope(z[i], y[i]) * x[i] for i in range(57)], axis=0)
+        assert risk.value(theta)[index] == pytest.approx(value, rel=1e-12)
+        np.testing.assert_allclose(risk.gradient(theta)[index], gradient, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_blocks_and_threads_change_nothing_but_rounding(name, monkeypatch):
+    loss = LOSSES[name]
+    x, y = rows(1000, 4, seed=1, labels=loss.labels)
+    theta = np.random.default_rng(2).standard_normal((5, 4))
+    whole = RowRisk(loss, x, y)
+    value, gradient = whole.value(theta), whole.gradient(theta)
+    monkeypatch.setattr(risk_module, "WORKING_SET", 320)
+    monkeypatch.setattr("treaty.fitness.threads.SMALL", 0)
+    np.testing.assert_allclose(whole.value(theta), value, rtol=1e-12)
+    np.testing.assert_allclose(whole.gradient(theta), gradient, atol=1e-13)
+
+
+def test_moments_by_hand():
+    """Rows (1, 0)→1 and (1, 2)→3: XᵀX/2 = [[1, 1], [1, 2]], Xᵀy/2 = (2, 3), yᵀy/2 = 5."""
+    moments = Moments.of([(np.array([[1.0, 0.0], [1.0, 2.0]]), np.array([1.0, 3.0]))])
+    np.testing.assert_allclose(moments.xx, [[1, 1], [1, 2]])
+    np.testing.assert_allclose(moments.xy, [2, 3])
+    assert (moments.yy, moments.n) == (5.0, 2)
+    risk = MomentRisk(moments)
+    assert risk.value(np.array([1.0, 1.0])) == pytest.approx(0.0)
+    np.testing.assert_allclose(risk.gradient(np.array([0.0, 0.0])), [-4, -6])
+
+
+def test_streamed_moments_equal_those_of_all_rows():
+    x, y = rows(999, 4, seed=3)
+    cuts = [0, 1, 500, 999]
+    parts = [(x[a:b], y[a:b]) for a, b in itertools.pairwise(cuts)]
+    streamed, whole = Moments.of(parts), Moments.of([(x, y)])
+    np.testing.assert_allclose(streamed.xx, whole.xx, rtol=1e-12)
+    np.testing.assert_allclose(streamed.xy, whole.xy, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_pool_is_the_union(name):
+    loss = LOSSES[name]
+    parts = [rows(n, 4, seed=n, labels=loss.labels) for n in (20, 50)]
+    x, y = (np.concatenate(both) for both in zip(*parts, strict=True))
+    theta = np.random.default_rng(2).standard_normal((3, 4))
+    pool, union = pooled([risk_of(loss, *part) for part in parts]), risk_of(loss, x, y)
+    np.testing.assert_allclose(pool.value(theta), union.value(theta), rtol=1e-12)
+    np.testing.assert_allclose(pool.gradient(theta), union.gradient(theta), atol=1e-13)
+    np.testing.assert_allclose(pool.hessian(theta[0]), union.hessian(theta[0]), atol=1e-12)
+    np.testing.assert_allclose(
+        pool.column(3).value(theta[:, 3:]), union.column(3).value(theta[:, 3:]), rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("name", ["squared", "logistic", "huber"])
+def test_hessian_is_the_derivative_of_the_gradient(name):
+    loss = LOSSES[name]
+    risk = RowRisk(loss, *rows(80, 4, seed=1, labels=loss.labels))
+    theta, h = np.array([0.1, -0.2, 0.05, 0.3]), 1e-6
+    numeric = [
+        (risk.gradient(theta + h * e) - risk.gradient(theta - h * e)) / (2 * h) for e in np.eye(4)
+    ]
+    np.testing.assert_allclose(risk.hessian(theta), numeric, atol=1e-4)
+
+
+def test_working_memory_does_not_grow_with_rows_or_models(monkeypatch):
+    """No block of scores may exceed the working set by more than the least block of rows."""
+    largest = 0
+
+    class Watched(Squared):
+        sufficient_statistics = False
+
+        def slope(self, score, target):
+            nonlocal largest
+            largest = max(largest, score.size)
+            return super().slope(score, target)
+
+    x, y = rows(50_000, 3, seed=0)
+    RowRisk(Watched(), x, y).gradient(np.zeros((3000, 3)))
+    assert largest <= risk_module.WORKING_SET

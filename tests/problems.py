@@ -1,0 +1,56 @@
+"""Small problems that many tests share."""
+
+import numpy as np
+
+from treaty.fitness import Problem, Risk, risk_of
+from treaty.learners import Party, Plan
+from treaty.losses import Domain, Hinge, Huber, Logistic, Loss, Squared
+from treaty.privacy import Budget
+
+LOSSES: dict[str, Loss] = {
+    "squared": Squared(),
+    "hinge": Hinge(),
+    "logistic": Logistic(),
+    "huber": Huber(0.5),
+}
+
+
+def rows(n: int, p: int, seed: int, *, labels: bool = False):
+    """x in the unit l2 ball with a constant last column, y in [−1, 1]."""
+    random = np.random.default_rng(seed)
+    x = random.standard_normal((n, p - 1))
+    x /= np.maximum(1.0, np.linalg.norm(x, axis=1, keepdims=True))
+    x = np.column_stack([x, np.ones(n)])
+    score = x @ np.linspace(-1.0, 1.0, p) + 0.3 * random.standard_normal(n)
+    y = np.where(score > 0, 1.0, -1.0) if labels else np.clip(score, -1.0, 1.0)
+    return x, y
+
+
+def domain(p: int) -> Domain:
+    return Domain(p, 1.0 + (p - 1) ** 0.5, 2.0**0.5, (-1.0, 1.0))
+
+
+def problem(loss: Loss, p: int = 4, ridge: float = 0.01, theta_max: float = 3.0) -> Problem:
+    return Problem(loss, domain(p), ridge, theta_max, p - 1)
+
+
+def risks(loss: Loss, owners: int = 3, n: int = 200, p: int = 4) -> dict[str, Risk]:
+    return {
+        f"owner {i}": risk_of(loss, *rows(n, p, seed=i, labels=loss.labels)) for i in range(owners)
+    }
+
+
+def plan(
+    loss: Loss,
+    method: str,
+    *,
+    owners: int = 3,
+    n: int = 200,
+    p: int = 4,
+    horizon: int = 10,
+    epsilon: float = 1.0,
+    ridge: float = 0.01,
+    **more: object,
+) -> Plan:
+    parties = tuple(Party(f"owner {i}", n, Budget(epsilon)) for i in range(owners))
+    return Plan(problem(loss, p, ridge), parties, method, horizon, **more)
