@@ -21,6 +21,7 @@ from treaty.learners import Plan as Plan
 from treaty.losses import Domain as Domain
 from treaty.losses import Loss as Loss
 from treaty.privacy import Budget as Budget
+from treaty.records import Counts as Counts
 from treaty.records import Source as Source
 from treaty.simulation import Simulation as Simulation
 from treaty.simulation import simulate as simulate

@@ -60,9 +60,8 @@ def train(
         )
         return
     console.print(f"treaty {t.fingerprint(assembly.treaty)[:16]}, {document.title}")
-    for owner_name, counts in assembly.counts.items():
-        for note in counts.notes():
-            console.print(f"[dim]{owner_name}: {note}[/dim]")
+    for note in sum(assembly.counts.values(), start=t.Counts()).notes():
+        console.print(note, style="dim", highlight=False)
     if peers:
         _print_peers(reports)
     else:

@@ -22,7 +22,7 @@ from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.fitness.problem import Problem
 from treaty.fitness.risk import Risk
-from treaty.losses import Loss
+from treaty.losses import Loss, Windowed
 
 TOLERANCE = 1e-6
 SMALLEST = 1e-3
@@ -66,34 +66,6 @@ def optimum(problem: Problem, risk: Risk, start: FloatArray | None = None) -> Op
             f"above {TOLERANCE:.0e}; a smaller theta_max or a larger ridge makes the problem easier"
         )
     return Optimum(theta, value, relative)
-
-
-class _Windowed(Loss):
-    """A loss averaged over a window of half-width h: smooth, and never below the loss itself."""
-
-    name = "windowed"
-
-    def __init__(self, loss: Loss, half_width: float) -> None:
-        self.loss = loss
-        self.h = half_width
-
-    def value(self, score: FloatArray, target: FloatArray) -> FloatArray:
-        """Return φ itself, which differs by at most (h/2)·sup|φ′|."""
-        return self.loss.value(score, target)
-
-    def slope(self, score: FloatArray, target: FloatArray) -> FloatArray:
-        """Return (φ(z + h) − φ(z − h)) / 2h, the exact slope of the average."""
-        h = self.h
-        return (self.loss.value(score + h, target) - self.loss.value(score - h, target)) / (2 * h)
-
-    def slope_bound(self, score_bound: float, target: tuple[float, float]) -> float:
-        """Return the bound of the loss itself."""
-        return self.loss.slope_bound(score_bound + self.h, target)
-
-    def curvature(self, score: FloatArray, target: FloatArray) -> FloatArray:
-        """Return (φ′(z + h) − φ′(z − h)) / 2h."""
-        h = self.h
-        return (self.loss.slope(score + h, target) - self.loss.slope(score - h, target)) / (2 * h)
 
 
 def _fitness(problem: Problem, risk: Risk, theta: FloatArray) -> FloatArray:
@@ -183,7 +155,7 @@ def _through_windows(
     steepest = loss.slope_bound(problem.theta_max * problem.domain.l1, problem.domain.target)
     half_width = 1.0
     while True:
-        windowed = risk.with_loss(_Windowed(loss, half_width))
+        windowed = risk.with_loss(Windowed(loss, half_width))
         scale = max(SMALLEST, float(_fitness(problem, risk, theta)))
         cost = 0.5 * half_width * steepest
         done = cost <= 0.4 * TOLERANCE * scale

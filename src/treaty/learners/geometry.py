@@ -11,7 +11,10 @@ import numpy as np
 
 from treaty.arrays import FloatArray
 from treaty.fitness import Problem, Risk, optimum
-from treaty.losses import Squared
+from treaty.losses import Squared, Windowed
+
+WINDOW = 0.5
+"""Half the width over which a loss with kinks is averaged to speak of its curvature."""
 
 
 @dataclass(frozen=True)
@@ -55,23 +58,26 @@ def public_geometry(problem: Problem, public: Risk, start: FloatArray) -> Geomet
     """Return the geometry of the public rows, and how far their optimum may be off by chance.
 
     The optimum of n rows lies about √(tr(H⁻¹GH⁻¹)/n) from that of the population, H being the
-    Hessian and G the covariance of a record's gradient.
+    Hessian and G the covariance of a record's gradient. A loss with kinks has the Hessian of its
+    average over a window.
     """
     best = optimum(problem, public).theta
-    risk = public.with_loss(problem.fitness_loss)
+    loss = problem.fitness_loss
+    risk = public.with_loss(loss)
     spread = risk.gradient_covariance(best)
-    kinks = math.isinf(problem.fitness_loss.curvature_bound)
-    hessian = np.zeros_like(spread) if kinks else risk.hessian(best)
-    curvature = hessian + problem.ridge * np.eye(len(best))
-    inverse = np.linalg.pinv(curvature, rcond=1e-10, hermitian=True)
+    kinks = math.isinf(loss.curvature_bound)
+    smooth = public.with_loss(Windowed(loss, WINDOW)) if kinks else risk
+    hessian = smooth.hessian(best) + problem.ridge * np.eye(len(best))
+    inverse = np.linalg.pinv(hessian, rcond=1e-10, hermitian=True)
     by_chance = math.sqrt(max(0.0, float(np.trace(inverse @ spread @ inverse))) / risk.n)
-    distance = float(np.linalg.norm(best - start)) + by_chance
+    across = 2 * problem.theta_max * math.sqrt(problem.dimension)
+    distance = min(float(np.linalg.norm(best - start)) + by_chance, across)
     gradient = float(np.linalg.norm(risk.gradient(start) + problem.ridge * start))
     gradient += math.sqrt(float(np.trace(spread)) / risk.n)
-    if kinks:
-        return Geometry(math.inf, problem.ridge, distance, gradient)
-    # sup φ″ · (1/n) Σ x xᵀ bounds the Hessian everywhere; squared loss has twice x xᵀ.
-    gram = 0.5 * public.with_loss(Squared()).hessian(best)
-    largest = problem.fitness_loss.curvature_bound * float(np.linalg.eigvalsh(gram)[-1])
-    smallest = max(0.0, float(np.linalg.eigvalsh(hessian)[0]))
-    return Geometry(largest + problem.ridge, smallest + problem.ridge, distance, gradient)
+    curvatures = np.linalg.eigvalsh(hessian)
+    largest = float(curvatures[-1])
+    if not kinks:
+        # sup φ″ · mean x xᵀ bounds the Hessian everywhere; squared loss has twice mean x xᵀ.
+        gram = 0.5 * public.with_loss(Squared()).hessian(best)
+        largest = loss.curvature_bound * float(np.linalg.eigvalsh(gram)[-1]) + problem.ridge
+    return Geometry(largest, max(problem.ridge, float(curvatures[0])), distance, gradient)

@@ -10,3 +10,4 @@ from treaty.losses.logistic import Logistic as Logistic
 from treaty.losses.registry import SHIPPED as SHIPPED
 from treaty.losses.registry import loss_named as loss_named
 from treaty.losses.squared import Squared as Squared
+from treaty.losses.windowed import Windowed as Windowed

@@ -22,6 +22,16 @@ class Counts:
     unknown: Counter[str] = field(default_factory=Counter[str])
     scaled: int = 0
 
+    def __add__(self, other: "Counts") -> "Counts":
+        """Return the counts of both together."""
+        return Counts(
+            self.rows + other.rows,
+            self.clamped + other.clamped,
+            self.missing + other.missing,
+            self.unknown + other.unknown,
+            self.scaled + other.scaled,
+        )
+
     def notes(self) -> list[str]:
         """Return one sentence for each thing that happened."""
         told = [

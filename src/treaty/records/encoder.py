@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import IO
 
 import numpy as np
 import polars as pl
@@ -145,21 +146,24 @@ def _collect(
 ) -> tuple[FloatArray, FloatArray]:
     xs: list[FloatArray] = []
     ys: list[FloatArray] = []
-    held = 0
-    spool = None
-    for x, y in blocks:
-        xs.append(np.ascontiguousarray(x))
-        ys.append(y)
-        held += x.nbytes
-        if held > IN_MEMORY:
-            spool = tempfile.TemporaryFile() if spool is None else spool  # noqa: SIM115
-            for part in xs:
-                part.tofile(spool)
-            xs, held = [], 0
-    targets = np.concatenate(ys) if ys else np.empty(0)
-    if spool is None:
-        return (np.concatenate(xs) if xs else np.empty((0, width))), targets
-    for part in xs:
-        part.tofile(spool)
+    held, spooled = 0, False
+    with tempfile.TemporaryFile() as spool:
+        for x, y in blocks:
+            xs.append(np.ascontiguousarray(x))
+            ys.append(y)
+            held += x.nbytes
+            if held > IN_MEMORY:
+                _write(xs, spool)
+                xs, held, spooled = [], 0, True
+        targets = np.concatenate(ys) if ys else np.empty(0)
+        if not spooled:
+            return (np.concatenate(xs) if xs else np.empty((0, width))), targets
+        _write(xs, spool)
+        # The map keeps the file alive after it is closed here; nobody else can open it.
+        return np.memmap(spool, np.float64, "r", shape=(len(targets), width)), targets
+
+
+def _write(parts: list[FloatArray], spool: IO[bytes]) -> None:
+    for part in parts:
+        spool.write(part.data)
     spool.flush()
-    return np.memmap(spool, np.float64, "r", shape=(len(targets), width)), targets

@@ -1,0 +1,158 @@
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from sklearn.decomposition import PCA
+
+from treaty.errors import TreatyError
+from treaty.records import Counts, Dictionary, DictionaryTerms, Encoder, Number, OneHot, Target
+from treaty.records.dictionary import Fourier, bounds_dictionary, fit_dictionary, lengths
+from treaty.records.encoder import encode
+
+FEATURES = {
+    "a": Number(bounds=(-3, 5)),
+    "b": Number(bounds=(0, 100), log1p=True),
+    "c": OneHot(kind="one-hot", categories=("x", "y", "z")),
+}
+TARGET = Target(column="t", bounds=(0, 1))
+
+
+def _frame(n: int, seed: int = 0, wild: bool = False) -> pl.DataFrame:
+    random = np.random.default_rng(seed)
+    scale = 50.0 if wild else 1.0
+    return pl.DataFrame(
+        {
+            "a": scale * random.standard_normal(n) + 1,
+            "b": np.abs(scale * 10 * random.standard_normal(n)),
+            "c": random.choice(["x", "y", "z", "?"], n),
+            "t": random.random(n),
+        }
+    )
+
+
+def _fit(terms: DictionaryTerms, n: int = 300) -> Dictionary:
+    return fit_dictionary(terms, FEATURES, encode(FEATURES, _frame(n), Counts()))
+
+
+TERMS = {
+    "bounds": DictionaryTerms(),
+    "bounds, l1 ball": DictionaryTerms(radius=0.7, norm="l1"),
+    "public": DictionaryTerms(standardise="public"),
+    "public, l2 ball": DictionaryTerms(standardise="public", radius_quantile=0.8),
+    "pca": DictionaryTerms(standardise="public", components=3),
+    "whitened": DictionaryTerms(standardise="public", components=3, whiten=True, intercept=0.0),
+    "whitened, l1 ball": DictionaryTerms(
+        standardise="public", components=2, whiten=True, radius_quantile=0.5, norm="l1"
+    ),
+    "pca of bounds": DictionaryTerms(components=4, intercept=0.5),
+    "fourier": DictionaryTerms(standardise="public", fourier=Fourier(features=6)),
+    "fourier, ball": DictionaryTerms(fourier=Fourier(features=8, bandwidth=2.0), radius=0.9),
+}
+
+
+@pytest.mark.parametrize("name", TERMS)
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=15)
+def test_no_record_ever_leaves_the_declared_domain(name, seed):
+    terms = TERMS[name]
+    fitted = _fit(terms) if terms.needs_public_rows else bounds_dictionary(terms, FEATURES)
+    encoder = Encoder(FEATURES, TARGET, fitted)
+    x = encoder.x(_frame(80, seed, wild=True))
+    domain = encoder.domain
+    assert x.shape == (80, domain.dimension)
+    assert lengths(x, "l1").max() <= domain.l1 * (1 + 1e-12)
+    assert lengths(x, "l2").max() <= domain.l2 * (1 + 1e-12)
+
+
+def test_bounds_of_the_plain_dictionary_are_attained():
+    """Three features: two numbers at ±1, one category: ‖x‖₁ = 1 + 1 + 1 + intercept."""
+    encoder = Encoder(FEATURES, TARGET, bounds_dictionary(DictionaryTerms(), FEATURES))
+    worst = pl.DataFrame({"a": [5.0], "b": [100.0], "c": ["x"]})
+    x = encoder.x(worst)
+    np.testing.assert_allclose(x, [[1, 1, 1, 0, 0, 1]])
+    assert (encoder.domain.l1, encoder.domain.l2) == pytest.approx((4.0, 2.0))
+
+
+def test_pca_equals_scikit_learn_up_to_sign():
+    encoded = encode(FEATURES, _frame(300), Counts())
+    fitted = _fit(TERMS["pca"])
+    z = (encoded - encoded.mean(axis=0)) / np.array(fitted.scale)
+    peer = PCA(3).fit(z)
+    ours = np.array(fitted.directions)
+    np.testing.assert_allclose(np.abs(np.sum(ours * peer.components_, axis=1)), 1.0, atol=1e-9)
+
+
+def test_whitened_public_rows_have_unit_covariance():
+    x = Encoder(FEATURES, TARGET, _fit(TERMS["whitened"])).x(_frame(300))
+    np.testing.assert_allclose(np.cov(x, rowvar=False, bias=True), np.eye(3), atol=1e-9)
+    np.testing.assert_allclose(x.mean(axis=0), 0, atol=1e-9)
+
+
+def test_radius_quantile_holds_that_share_of_public_rows():
+    encoder, counts = Encoder(FEATURES, TARGET, _fit(TERMS["public, l2 ball"])), Counts()
+    encoder.x(_frame(300), counts)
+    assert counts.scaled == pytest.approx(60, abs=1)
+
+
+def test_fourier_features_approximate_the_gaussian_kernel():
+    features = {"a": Number(bounds=(-3, 3)), "b": Number(bounds=(-3, 3))}
+    terms = DictionaryTerms(
+        standardise="bounds", fourier=Fourier(features=4000, bandwidth=0.5), intercept=0
+    )
+    random = np.random.default_rng(0)
+    frame = pl.DataFrame({c: random.uniform(-3, 3, 20) for c in features})
+    encoded = encode(features, frame, Counts())
+    x = Encoder(features, TARGET, fit_dictionary(terms, features, encoded)).x(frame)
+    z = encoded / 3
+    apart = ((z[:, None] - z[None]) ** 2).sum(axis=-1)
+    np.testing.assert_allclose(x @ x.T, np.exp(-apart / (2 * 0.25)), atol=0.08)
+    np.testing.assert_allclose(lengths(x, "l2"), 1.0)
+
+
+@pytest.mark.parametrize("name", TERMS)
+def test_a_dictionary_is_plain_json_and_comes_back_to_the_last_bit(name):
+    terms = TERMS[name]
+    fitted = _fit(terms) if terms.needs_public_rows else bounds_dictionary(terms, FEATURES)
+    again = Dictionary.model_validate(json.loads(fitted.model_dump_json()))
+    assert again == fitted
+
+
+def test_fitting_is_deterministic():
+    assert _fit(TERMS["whitened, l1 ball"]) == _fit(TERMS["whitened, l1 ball"])
+
+
+def test_constant_columns_are_named():
+    frame = _frame(50).with_columns(a=pl.lit(2.0))
+    with pytest.raises(TreatyError, match='column "a" is constant in the public rows'):
+        fit_dictionary(TERMS["public"], FEATURES, encode(FEATURES, frame, Counts()))
+
+
+def test_too_few_rows_and_too_many_components():
+    with pytest.raises(TreatyError, match=r"cannot be fitted on 1 public row"):
+        _fit(TERMS["pca"], n=1)
+    with pytest.raises(TreatyError, match="6 components cannot come out of 5 columns"):
+        _fit(DictionaryTerms(components=6))
+    with pytest.raises(TreatyError, match="choose fewer components"):
+        _fit(DictionaryTerms(components=5, whiten=True), n=3)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"components": 0}, "at least 1"),
+        ({"whiten": True}, "say how many components"),
+        ({"radius": -1.0}, "radius must be above 0"),
+        ({"radius": 1.0, "radius_quantile": 0.5}, "not both"),
+        ({"radius_quantile": 1.5}, "at most 1"),
+        ({"intercept": -1.0}, "intercept must be 0 or above"),
+        ({"fourier": {"features": 3}}, "even number"),
+        ({"fourier": {"features": 4, "bandwidth": 0.0}}, "bandwidth must be above 0"),
+    ],
+)
+def test_senseless_terms_are_refused(settings, says):
+    with pytest.raises(ValidationError, match=says):
+        DictionaryTerms(**settings)

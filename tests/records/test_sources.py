@@ -1,0 +1,130 @@
+import numpy as np
+import polars as pl
+import pytest
+
+from treaty.errors import TreatyError
+from treaty.fitness import MomentRisk, RowRisk
+from treaty.losses import Hinge, Squared
+from treaty.records import DictionaryTerms, Encoder, Number, Source, Target
+from treaty.records import encoder as encoder_module
+from treaty.records import sources as sources_module
+from treaty.records.dictionary import bounds_dictionary
+
+FEATURES = {"a": Number(bounds=(-1, 1)), "b": Number(bounds=(0, 10))}
+
+
+def _encoder(target: Target | None = None) -> Encoder:
+    chosen = target or Target(column="t", bounds=(0, 1))
+    return Encoder(FEATURES, chosen, bounds_dictionary(DictionaryTerms(), FEATURES))
+
+
+def _frame(n: int = 500) -> pl.DataFrame:
+    random = np.random.default_rng(0)
+    return pl.DataFrame(
+        {
+            "a": random.uniform(-1.2, 1.2, n),
+            "b": random.uniform(0, 10, n),
+            "t": random.random(n),
+            "who": random.choice(["x", "y"], n),
+            "label": random.choice([-1, 1], n),
+        }
+    )
+
+
+@pytest.fixture(params=["csv", "parquet"])
+def file(request, tmp_path):
+    path = tmp_path / f"rows.{request.param}"
+    frame = _frame()
+    frame.write_csv(path) if request.param == "csv" else frame.write_parquet(path)
+    return path
+
+
+def test_csv_and_parquet_give_the_same_records(tmp_path):
+    frame = _frame()
+    frame.write_csv(tmp_path / "r.csv")
+    frame.write_parquet(tmp_path / "r.parquet")
+    of = [_encoder().risk(Squared(), Source(tmp_path / f"r.{end}")) for end in ("csv", "parquet")]
+    (first, counts), (second, other) = of
+    np.testing.assert_allclose(first.moments.xx, second.moments.xx, rtol=1e-12)
+    assert counts == other
+    assert counts.clamped["a"] > 0
+
+
+def test_streaming_in_blocks_equals_one_block(file, monkeypatch):
+    whole, counts = _encoder().risk(Squared(), Source(file))
+    monkeypatch.setattr(sources_module, "BLOCK", 7)
+    pieces, again = _encoder().risk(Squared(), Source(file))
+    np.testing.assert_allclose(whole.moments.xx, pieces.moments.xx, rtol=1e-12)
+    assert counts == again
+
+
+def test_rows_beyond_memory_go_to_a_file_without_a_name(file, monkeypatch, tmp_path):
+    target = Target(column="label")
+    held, _ = _encoder(target).risk(Hinge(), Source(file))
+    monkeypatch.setattr(encoder_module, "IN_MEMORY", 1000)
+    monkeypatch.setattr(sources_module, "BLOCK", 50)
+    spooled, _ = _encoder(target).risk(Hinge(), Source(file))
+    assert isinstance(spooled, RowRisk)
+    assert isinstance(spooled.x, np.memmap)
+    np.testing.assert_array_equal(np.asarray(spooled.x), held.x)
+    np.testing.assert_allclose(spooled.gradient(np.ones(3)), held.gradient(np.ones(3)))
+
+
+def test_squared_loss_keeps_no_rows(file):
+    risk, _ = _encoder().risk(Squared(), Source(file))
+    assert isinstance(risk, MomentRisk)
+
+
+def test_one_file_of_several_owners(file):
+    assert Source(file).owners("who") == dict(sorted(Source(file).owners("who").items()))
+    sizes = Source(file).owners("who")
+    for name, n in sizes.items():
+        risk, _ = _encoder().risk(Squared(), Source(file, by="who", owner=name))
+        assert risk.n == n
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "says"),
+    [
+        (None, "rows.csv", "there is no such file"),
+        (b"hello", "rows.txt", r"a \.csv or a \.parquet file is needed"),
+        (b"not parquet", "rows.parquet", "cannot be read"),
+        (b"", "rows.csv", "cannot be read"),
+    ],
+)
+def test_unreadable_files(tmp_path, content, name, says):
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(TreatyError, match=says):
+        Source(path)
+
+
+def test_missing_columns_are_named_with_those_that_are_there(file):
+    with pytest.raises(TreatyError, match=r'there is no column "z"; there are a, b, t, who, label'):
+        list(Source(file).blocks(["a", "z"]))
+    with pytest.raises(TreatyError, match='there is no column "owner"'):
+        Source(file, by="owner", owner="x")
+
+
+def test_bad_cells_are_named_with_file_column_and_row(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources_module, "BLOCK", 2)
+    path = tmp_path / "r.csv"
+    path.write_text("a,b,t\n0,1,0.5\n0,1,0.5\n0,1,0.5\n0,oops,0.5\n")
+    with pytest.raises(TreatyError, match=r'r.csv: column "b" must hold numbers, but row 4'):
+        _encoder().risk(Squared(), Source(path))
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"), [("", "there are no records"), ("0,1,0.5\n", "there is 1 record")]
+)
+def test_owners_with_nothing_or_one_record(tmp_path, rows, says):
+    path = tmp_path / "r.csv"
+    path.write_text("a,b,t\n" + rows)
+    with pytest.raises(TreatyError, match=says):
+        _encoder().risk(Squared(), Source(path))
+
+
+def test_an_absent_owner_has_no_records(file):
+    with pytest.raises(TreatyError, match=r"nobody in .*: there are no records"):
+        _encoder().risk(Squared(), Source(file, by="who", owner="nobody"))

@@ -1,0 +1,289 @@
+import math
+import tomllib
+
+import numpy as np
+import polars as pl
+import pytest
+import tomli_w
+
+from treaty.errors import TreatyError
+from treaty.records import Source
+from treaty.terms import (
+    Treaty,
+    canonical,
+    dumps,
+    encoder_of,
+    fingerprint,
+    fit,
+    load,
+    loads,
+    plan_of,
+)
+
+TEXT = """
+version = 1
+title = "two banks"
+
+[features.income]
+kind = "number"
+bounds = [0, 100]
+[features.grade]
+kind = "ordinal"
+categories = ["A", "B", "C"]
+
+[target]
+column = "rate"
+bounds = [0, 30]
+
+[loss]
+name = "squared"
+theta_max = 2
+ridge = 1e-5
+
+[training]
+method = "one-at-a-time"
+horizon = 50
+
+[[parties]]
+name = "b"
+records = 200
+epsilon = 1
+[[parties]]
+name = "a"
+records = 100
+epsilon = 0.5
+answers = 30
+rate = 2.0
+away = [[1, 2]]
+"""
+
+
+def _changed(**changes: str) -> str:
+    text = TEXT
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+def test_round_trip_through_toml():
+    first = loads(TEXT)
+    again = loads(dumps(first))
+    assert again == first
+    assert fingerprint(again) == fingerprint(first)
+
+
+def test_layout_comments_order_and_spelled_out_defaults_mean_nothing():
+    plain = fingerprint(loads(TEXT))
+    comment = TEXT.replace("[target]", "# a remark\n\n[target]   # another")
+    head, *parties = TEXT.split("[[parties]]")
+    reordered = head + "".join("[[parties]]" + p for p in reversed(parties))
+    data = tomllib.loads(TEXT)
+    data["features"] = dict(reversed(list(data["features"].items())))
+    spelled = TEXT.replace("horizon = 50", 'horizon = 50\nmechanism = "laplace"\noverlap = 1')
+    floats = TEXT.replace("epsilon = 1\n", "epsilon = 1.0\n").replace("[0, 30]", "[-0.0, 3e1]")
+    for same in (comment, reordered, tomli_w.dumps(data), spelled, floats):
+        assert fingerprint(loads(same)) == plain
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("two banks", "three banks"),
+        ("[0, 100]", "[0, 101]"),
+        ('["A", "B", "C"]', '["B", "A", "C"]'),
+        ("features.income", "features.salary"),
+        ("[0, 30]", "[0, 31]"),
+        ("theta_max = 2", "theta_max = 2.5"),
+        ("1e-5", "2e-5"),
+        ("horizon = 50", "horizon = 51"),
+        ("horizon = 50", 'horizon = 50\nweights = "precision"'),
+        ("horizon = 50", "horizon = 50\n[training.parameters]\nrho = 1.0"),
+        ("epsilon = 0.5", "epsilon = 0.50001"),
+        ("records = 200", "records = 201"),
+        ("rate = 2.0", "rate = 2.5"),
+        ("[[1, 2]]", "[[1, 3]]"),
+        ("answers = 30\n", ""),
+        ("theta_max = 2", 'theta_max = 2\nclip = 1.0\nclip_norm = "l2"'),
+        ("[loss]", "[dictionary]\nintercept = 2.0\n[loss]"),
+    ],
+)
+def test_every_change_of_meaning_changes_the_fingerprint(old, new):
+    assert fingerprint(loads(_changed(**{old: new}))) != fingerprint(loads(TEXT))
+
+
+def test_the_fitted_dictionary_is_part_of_the_fingerprint(tmp_path):
+    text = TEXT.replace("[loss]", '[dictionary]\nstandardise = "public"\n[loss]')
+    random = np.random.default_rng(0)
+    prints = set()
+    for scale in (10, 20):
+        public = tmp_path / f"{scale}.csv"
+        pl.DataFrame(
+            {
+                "income": scale * random.random(30),
+                "grade": random.choice(["A", "B"], 30),
+                "rate": 30 * random.random(30),
+            }
+        ).write_csv(public)
+        fitted = fit(loads(text), Source(public))
+        assert loads(dumps(fitted)) == fitted
+        prints.add(fingerprint(fitted))
+    assert len(prints) == 2
+    assert fingerprint(loads(text)) not in prints
+
+
+def test_a_dictionary_beside_the_treaty(tmp_path):
+    path = tmp_path / "treaty.toml"
+    inside = fit(loads(TEXT), None)
+    assert inside.fitted is not None
+    (tmp_path / "d.json").write_text(inside.fitted.model_dump_json())
+    path.write_text(TEXT.replace("version = 1", 'version = 1\nfitted = "d.json"'))
+    assert load(path) == inside
+    assert fingerprint(load(path)) == fingerprint(inside)
+    (tmp_path / "d.json").write_text("{")
+    with pytest.raises(TreatyError, match=r"d.json: not valid JSON"):
+        load(path)
+    (tmp_path / "d.json").unlink()
+    with pytest.raises(TreatyError, match=r"fitted names d.json, which cannot be read"):
+        load(path)
+
+
+def test_a_dictionary_of_other_columns_is_refused():
+    fitted = fit(loads(TEXT), None)
+    other = loads(_changed(**{"features.income": "features.wealth"}))
+    with pytest.raises(TreatyError, match="is for other columns"):
+        loads(dumps(fitted).replace("[features.income]", "[features.wealth]"))
+    assert other != fitted
+
+
+def test_a_treaty_is_frozen():
+    document = loads(TEXT)
+    with pytest.raises(Exception, match="frozen"):
+        document.title = "other"
+
+
+def test_the_canonical_form_holds_every_field():
+    text = canonical(loads(TEXT))
+    for field in Treaty.model_fields:
+        assert f'"{field}"' in text
+
+
+def test_what_a_treaty_means():
+    plan = plan_of(fit(loads(TEXT), None))
+    assert [p.name for p in plan.parties] == ["a", "b"]
+    assert plan.parties[0].answers == 30
+    assert plan.parties[0].away == ((1.0, 2.0),)
+    assert plan.problem.dimension == 3
+    assert plan.problem.intercept == 2
+    assert plan.problem.domain.l1 == pytest.approx(3.0)
+    # Ξ = 2(θ_max‖x‖₁ + 1)‖x‖₁ = 2·(2·3 + 1)·3
+    assert plan.problem.gradient_bound("l1") == pytest.approx(42.0)
+
+
+def test_infinite_epsilon_and_theta_max_survive():
+    text = _changed(**{"epsilon = 1\n": "epsilon = inf\n", "theta_max = 2": "theta_max = inf"})
+    document = loads(text)
+    assert math.isinf(document.parties[1].epsilon)
+    assert loads(dumps(document)) == document
+    assert fingerprint(document) != fingerprint(loads(TEXT))
+
+
+BAD = {
+    "not toml": (TEXT + "\n[[", "not valid TOML"),
+    "newer version": (
+        _changed(**{"version = 1": "version = 2"}),
+        "of version 2, and this program understands versions up to 1",
+    ),
+    "no version": (_changed(**{"version = 1": ""}), "version is missing"),
+    "epsilon zero": (
+        _changed(**{"epsilon = 0.5": "epsilon = 0"}),
+        "parties.2: epsilon must be above 0, not 0",
+    ),
+    "epsilon negative": (_changed(**{"epsilon = 0.5": "epsilon = -1"}), "epsilon must be above 0"),
+    "horizon zero": (_changed(**{"horizon = 50": "horizon = 0"}), "training.horizon: .*at least 1"),
+    "bounds reversed": (
+        _changed(**{"[0, 100]": "[100, 0]"}),
+        "features.income.bounds: the lower bound 100 must be below the upper bound 0",
+    ),
+    "target bounds reversed": (_changed(**{"[0, 30]": "[30, 0]"}), "target: the lower bound 30"),
+    "same names": (_changed(**{'name = "b"': 'name = "a"'}), "parties: two parties are called a"),
+    "too many components": (
+        TEXT.replace("[loss]", "[dictionary]\ncomponents = 3\n[loss]"),
+        "3 components cannot come out of 2 columns",
+    ),
+    "unknown field": (
+        _changed(**{"horizon = 50": "horizon = 50\nspeed = 9"}),
+        "training.speed: is not a known field",
+    ),
+    "unknown kind": (
+        _changed(**{'kind = "ordinal"': 'kind = "text"'}),
+        "features.grade.kind: must be",
+    ),
+    "no kind": (_changed(**{'kind = "ordinal"\n': ""}), "features.grade.kind: must be"),
+    "missing field": (_changed(**{'column = "rate"\n': ""}), "target.column: is missing"),
+    "text for a number": (
+        _changed(**{"records = 200": 'records = "many"'}),
+        "parties.1.records: .*not 'many'",
+    ),
+    "no parties": (TEXT.split("[[parties]]")[0] + "\nparties = []", "parties"),
+    "target is a feature": (
+        _changed(**{'column = "rate"': 'column = "income"'}),
+        'column "income" is both a feature and the target',
+    ),
+    "delta one": (_changed(**{"epsilon = 0.5": "epsilon = 0.5\ndelta = 1"}), "delta must be"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_treaties_get_one_sentence_that_names_the_field(case):
+    text, says = BAD[case]
+    with pytest.raises(TreatyError, match=says) as caught:
+        loads(text)
+    assert "\n" not in str(caught.value)
+
+
+MEANINGLESS = {
+    "unknown method": ("one-at-a-time", "sgd", 'no method is called "sgd"'),
+    "unknown loss": ('name = "squared"', 'name = "cubed"', 'no loss is called "cubed"'),
+    "unknown mechanism": (
+        "horizon = 50",
+        'horizon = 50\nmechanism = "magic"',
+        'no mechanism is called "magic"',
+    ),
+    "no bound": ("theta_max = 2", "", "give a finite theta_max, or clip the gradient"),
+    "no ridge": ("ridge = 1e-5", "", "needs a strongly convex regulariser"),
+    "gaussian without delta": (
+        "horizon = 50",
+        'horizon = 50\nmechanism = "gaussian"',
+        "needs a delta",
+    ),
+    "labels wanted": ('name = "squared"', 'name = "hinge"', "learns labels"),
+    "numbers wanted": ("bounds = [0, 30]", "", "learns numbers: give their bounds"),
+    "clocks of a synchronous method": (
+        "one-at-a-time",
+        "averaged-subgradient",
+        "rate and away are for one-at-a-time",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MEANINGLESS)
+def test_treaties_that_parse_but_mean_nothing(case):
+    old, new, says = MEANINGLESS[case]
+    with pytest.raises(TreatyError, match=says):
+        _ = plan_of(fit(loads(_changed(**{old: new})), None)).scales
+
+
+def test_synchronous_owners_cannot_cap_below_the_rounds():
+    text = TEXT.replace("one-at-a-time", "averaged-subgradient")
+    text = text.replace("rate = 2.0\naway = [[1, 2]]", "")
+    with pytest.raises(TreatyError, match="answers averaged-subgradient in every round, 49 times"):
+        plan_of(fit(loads(text), None))
+
+
+def test_an_unfitted_dictionary_is_asked_for():
+    text = TEXT.replace("[loss]", '[dictionary]\nstandardise = "public"\n[loss]')
+    with pytest.raises(TreatyError, match="has to be fitted on public rows"):
+        fit(loads(text), None)
+    with pytest.raises(TreatyError, match="has not been fitted yet"):
+        encoder_of(loads(text))
