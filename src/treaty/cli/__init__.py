@@ -4,6 +4,7 @@ import sys
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from treaty.cli.demo import demo
 from treaty.cli.fit import fit
@@ -27,5 +28,6 @@ def main() -> None:
     try:
         app()
     except TreatyError as error:
-        Console(stderr=True).print(f"[bold red]treaty:[/bold red] {error}", markup=True)
+        said = Text.assemble(("treaty: ", "bold red"), str(error))
+        Console(stderr=True).print(said, soft_wrap=True)
         sys.exit(2)

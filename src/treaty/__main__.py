@@ -1,0 +1,5 @@
+"""python -m treaty: the command line."""
+
+from treaty.cli import main
+
+main()

@@ -1,0 +1,167 @@
+"""Commands as a person types them, in a process of their own."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+TREATY = [sys.executable, "-m", "treaty"]
+
+
+def run(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*TREATY, *map(str, words)], capture_output=True, text=True, cwd=cwd, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def flights(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("flights")
+    done = run("demo", "--keep", folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def _where(folder: Path) -> list[object]:
+    return [
+        folder / "treaty.toml",
+        "--data",
+        folder / "flights.parquet",
+        "--by",
+        "carrier",
+        "--public",
+        folder / "public.parquet",
+    ]
+
+
+@pytest.mark.parametrize("command", ["init", "fit", "train", "simulate", "demo"])
+def test_help_has_an_example(command):
+    done = run(command, "--help")
+    assert done.returncode == 0
+    assert "Example" in done.stdout
+
+
+def test_help_lists_every_command():
+    done = run("--help")
+    for command in ("init", "fit", "train", "simulate", "demo"):
+        assert re.search(rf"\b{command}\b", done.stdout)
+
+
+def test_demo_on_real_flights(tmp_path):
+    picture = tmp_path / "demo.png"
+    done = run("demo", "--picture", picture, "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["records"] == 325_337
+    assert told["psi"] < 0.2 * told["psi_public_only"] < told["psi_nothing"]
+    assert told["better_together"] == 16
+    assert told["psi_by_epsilon"]["0.1"] > told["psi_by_epsilon"]["10.0"]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_demo_tells_it_in_a_table():
+    done = run("demo")
+    assert done.returncode == 0, done.stderr
+    for words in ("together, private", "public rows only", "nothing", "16 of 16 airlines"):
+        assert words in done.stdout
+
+
+def test_train_saves_a_model_that_predicts(flights, tmp_path):
+    model = tmp_path / "model.json"
+    done = run("train", *_where(flights), "--model", model, "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)["models"]["together"]
+    assert told["psi"] < told["psi_public_only"]
+    assert all(epsilon == 1.0 for epsilon in told["epsilon_spent"].values())
+    import treaty as t
+
+    rows = pl.read_parquet(flights / "public.parquet")
+    predicted = t.Model.load(model).to_sklearn().predict(rows)
+    error = predicted - rows["arr_delay"].to_numpy().clip(-60, 240)
+    assert np.sqrt(np.mean(error**2)) < 18.0
+
+
+def test_train_prints_tables(flights):
+    done = run("train", *_where(flights))
+    assert done.returncode == 0, done.stderr
+    for words in ("together, private", "ε spent", "rho", "scaled into the public ball"):
+        assert words in done.stdout
+
+
+def test_simulate(flights, tmp_path):
+    plot = tmp_path / "rounds.svg"
+    done = run("simulate", *_where(flights), "--runs", 7, "--seed", 3, "--json", "--plot", plot)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["rounds"] == [1, 2]
+    assert told["psi_p25"][-1] <= told["psi_median"][-1] <= told["psi_p75"][-1]
+    again = run("simulate", *_where(flights), "--runs", 7, "--seed", 3, "--json")
+    assert json.loads(again.stdout)["psi_mean"] == pytest.approx(told["psi_mean"], rel=1e-9)
+    assert plot.read_text().lstrip().startswith("<?xml")
+    assert "mean ψ" in run("simulate", *_where(flights), "--runs", 3).stdout
+
+
+def test_fit_puts_the_dictionary_into_the_treaty(flights, tmp_path):
+    treaty = tmp_path / "treaty.toml"
+    treaty.write_text((flights / "treaty.toml").read_text())
+    public = flights / "public.parquet"
+    done = run("fit", treaty, "--public", public, "--json")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "treaty.dictionary.json").exists()
+    told = json.loads(done.stdout)
+    records = ["--data", flights / "flights.parquet", "--by", "carrier", "--public", public]
+    trained = run("train", treaty, *records, "--json")
+    assert json.loads(trained.stdout)["treaty"] == told["treaty"]
+    again = run("fit", treaty, "--public", public)
+    assert again.returncode == 2
+    assert "fitted already" in again.stderr
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("small")
+    random = np.random.default_rng(0)
+    n = 300
+    pl.DataFrame(
+        {
+            "owner": ["a", "b", "c"] * 100,
+            "income": random.lognormal(3, 2, n),
+            "age": random.integers(18, 80, n),
+            "kind": random.choice(["x", "y"], n),
+            "note": [f"text {i}" for i in range(n)],
+            "same": [1] * n,
+            "score": random.random(n),
+            "sick": random.choice([0, 1], n),
+        }
+    ).write_csv(folder / "rows.csv")
+    return folder
+
+
+@pytest.mark.parametrize(("target", "loss"), [("score", "squared"), ("sick", "logistic")])
+def test_a_draft_is_commented_and_runs_as_it_stands(small, tmp_path, target, loss):
+    out = tmp_path / "treaty.toml"
+    done = run("init", small / "rows.csv", "--target", target, "--by", "owner", "--out", out)
+    assert done.returncode == 0, done.stderr
+    text = out.read_text()
+    for words in (f'name = "{loss}"', "log1p = true", "# note is left out", "# same is left out"):
+        assert words in text
+    assert text.count("#") > 8
+    trained = run("train", out, "--data", small / "rows.csv", "--by", "owner", "--json")
+    assert trained.returncode == 0, trained.stderr
+    assert set(json.loads(trained.stdout)["models"]["together"]["psi_alone"]) == {"a", "b", "c"}
+
+
+def test_peers_from_the_command_line(small, tmp_path):
+    out = tmp_path / "treaty.toml"
+    run("init", small / "rows.csv", "--target", "score", "--by", "owner", "--out", out)
+    model = tmp_path / "m.json"
+    words = ["--data", small / "rows.csv", "--by", "owner", "--peers", "--model", model]
+    done = run("train", out, *words)
+    assert done.returncode == 0, done.stderr
+    assert "with its peers" in done.stdout
+    assert sorted(p.name for p in tmp_path.glob("m-*.json")) == ["m-a.json", "m-b.json", "m-c.json"]
