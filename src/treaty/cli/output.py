@@ -24,7 +24,7 @@ def print_json(data: dict[str, Any]) -> None:
 
 def table(title: str, *columns: str) -> Table:
     """Return a table whose columns but the first are aligned right."""
-    made = Table(title=title, title_justify="left", header_style="bold")
+    made = Table(title=title, title_justify="left", header_style="bold", min_width=len(title))
     for index, column in enumerate(columns):
         made.add_column(column, justify="left" if index == 0 else "right")
     return made
