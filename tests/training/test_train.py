@@ -160,7 +160,8 @@ def test_the_model_is_a_scikit_learn_estimator_in_the_users_columns(files, tmp_p
 
 
 def test_pandas_frames_work_too(files):
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     model = t.train(_assembly(files, _treaty())).model.to_sklearn()
     fresh = _rows(50, 9)
     frame = pandas.DataFrame(fresh.to_dict(as_series=False))

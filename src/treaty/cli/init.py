@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from treaty.cli.output import console
+from treaty.cli.options import Json
+from treaty.cli.output import console, print_json
 from treaty.errors import TreatyError
 
 
@@ -23,6 +24,7 @@ def init(
         Path, typer.Option("--out", metavar="FILE", help="Where to write the treaty.")
     ] = Path("treaty.toml"),
     force: Annotated[bool, typer.Option("--force", help="Overwrite it.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Write a commented example treaty that fits a file's columns, ready to be edited.
 
@@ -42,6 +44,15 @@ def init(
     if out.exists() and not force:
         raise TreatyError(f"{out}: exists already; --force overwrites it")
     text = draft(Source(data), target=target, by=by)
-    loads(text, out)
+    document = loads(text, out)
     out.write_text(text, encoding="utf-8")
+    if as_json:
+        print_json(
+            {
+                "treaty": str(out),
+                "features": list(document.features),
+                "parties": {party.name: party.records for party in document.parties},
+            }
+        )
+        return
     console.print(f"wrote {out}: read it, correct the bounds, set every party's epsilon")
