@@ -20,13 +20,13 @@ RUNS = 100
 def card_headline() -> float:
     task = cards()
     problem = Problem(Hinge(), task.domain, 1.0, 2.0, task.intercept)
+    x, y = task.private_rows
     risks = {
-        f"bank {i}": risk_of(problem.loss, task.x[i::3][:10_000], task.y[i::3][:10_000])
-        for i in range(3)
+        f"bank {i}": risk_of(problem.loss, x[i::3][:10_000], y[i::3][:10_000]) for i in range(3)
     }
     parties = tuple(Party(name, 10_000, Budget(1.0)) for name in risks)
     plan = Plan(problem, parties, "averaged-subgradient", 100)
-    public = risk_of(problem.loss, task.public_x, task.public_y)
+    public = risk_of(problem.loss, *task.public_rows)
     result = simulate(plan, risks, runs=RUNS, seed=1, public=public)
     stick = result.yardstick
     nothing = float(stick.relative(best_constant(problem, stick.union)))
@@ -39,7 +39,7 @@ def card_headline() -> float:
 
 def slopes(task: Task) -> tuple[float, float]:
     problem = Problem(Squared(), task.domain, 0.0, 1.0, task.intercept)
-    public = risk_of(problem.loss, task.public_x, task.public_y)
+    public = risk_of(problem.loss, *task.public_rows)
     # One step size for all budgets, as the papers have it; small, so that the projection is idle.
     # From the public model, so that what the optimisation leaves does not hide what noise adds.
     start = model_alone(problem, public)

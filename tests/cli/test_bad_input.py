@@ -208,6 +208,24 @@ CASES = {
         "a,t\n1,x\n2,y\n3,z\n",
         'column "t" holds neither numbers nor two labels',
     ),
+    "a model in no folder": (
+        TRAIN + " --model nowhere/model.json",
+        TREATY,
+        ROWS,
+        "nowhere/model.json: there is no folder nowhere",
+    ),
+    "a picture of no kind": (
+        "simulate treaty.toml --data rows.csv --by who --plot rounds.doc",
+        TREATY,
+        ROWS,
+        "rounds.doc: a picture must end in .png, .svg, .pdf",
+    ),
+    "version zero": (
+        TRAIN,
+        TREATY.replace("version = 1", "version = 0"),
+        ROWS,
+        "version must be 1",
+    ),
     "an option that is not there": (TRAIN + " --spede", TREATY, ROWS, "--spede"),
 }
 

@@ -82,6 +82,21 @@ def test_hessian_is_the_derivative_of_the_gradient(name):
     np.testing.assert_allclose(risk.hessian(theta), numeric, atol=1e-4)
 
 
+def test_a_loss_made_from_squared_loss_is_not_taken_for_it():
+    class Tenth(Squared):
+        sufficient_statistics = True
+
+        def value(self, score, target):
+            return 0.1 * super().value(score, target)
+
+        def slope(self, score, target):
+            return 0.1 * super().slope(score, target)
+
+    x, y = rows(30, 3, seed=0)
+    tenth, plain = risk_of(Tenth(), x, y), risk_of(Squared(), x, y)
+    np.testing.assert_allclose(tenth.gradient(np.ones(3)), 0.1 * plain.gradient(np.ones(3)))
+
+
 def test_working_memory_does_not_grow_with_rows_or_models(monkeypatch):
     """No block of scores may exceed the working set by more than the least block of rows."""
     largest = 0

@@ -1,13 +1,14 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems import plan, problem
+from problems import plan, problem, risks
 from treaty.errors import TreatyError
-from treaty.learners import Party, Plan, blocs_of, peer_plans
+from treaty.learners import Party, Plan, blocs_of, learner_for, peer_plans
 from treaty.losses import Squared
 from treaty.privacy import Budget, Gaussian
 
@@ -73,13 +74,34 @@ def test_blocs_are_fictitious_owners():
     np.testing.assert_allclose(everybody.shares, [0.1, 0.3, 0.6])
 
 
-def test_peers_ask_themselves_freely_and_others_split_their_budget():
+def test_peers_split_their_budget_over_all_trainings():
     shared = plan(Squared(), "averaged-subgradient", epsilon=1.0, owners=5)
     of_two = peer_plans(shared)["owner 2"]
-    assert [p.budget.epsilon for p in of_two.parties] == [0.25, 0.25, math.inf, 0.25, 0.25]
-    paper = peer_plans(shared, collusion=False)["owner 2"]
+    assert [p.budget.epsilon for p in of_two.parties] == [0.2] * 5
+
+
+def test_peers_as_published_ask_themselves_freely():
+    shared = plan(Squared(), "averaged-subgradient", epsilon=1.0, owners=5)
+    paper = peer_plans(shared, as_published=True)["owner 2"]
     assert [p.budget.epsilon for p in paper.parties] == [1.0, 1.0, math.inf, 1.0, 1.0]
-    assert of_two.scales[2] == 0.0
+    assert paper.scales[2] == 0.0
+    with pytest.raises(TreatyError, match="weights by records"):
+        peer_plans(replace(shared, weights="precision"), as_published=True)
+
+
+def test_the_papers_peers_leak_their_own_gradient():
+    """Why ε = ∞ towards oneself is not kept: two queries and one's own answer give it away."""
+    shared = plan(Squared(), "shrinking-steps", owners=2, horizon=5, parameters={"rho": 5.0})
+    data = risks(Squared(), owners=2)
+    paper = peer_plans(shared, as_published=True)["owner 0"]
+    learner = learner_for(paper)
+    first = learner.ask(0)
+    own_answer = data["owner 1"].gradient(first) + np.random.default_rng(0).laplace(size=4)
+    learner.tell(0, 0.5 * (data["owner 0"].gradient(first) + own_answer))
+    second = learner.ask(0)
+    step = learner.rho / 25
+    stolen = 2 * ((first - second) / step - 0.01 * first) - own_answer
+    np.testing.assert_allclose(stolen, data["owner 0"].gradient(first), rtol=1e-9)
 
 
 @pytest.mark.parametrize(

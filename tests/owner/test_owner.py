@@ -7,7 +7,7 @@ from scipy import stats
 from problems import problem, rows
 from treaty.errors import Refusal, TreatyError
 from treaty.fitness import risk_of
-from treaty.losses import Squared
+from treaty.losses import Clipped, Squared
 from treaty.owner import Owner, Query
 from treaty.privacy import Budget, Gaussian, Laplace, MemoryLedger, epsilon_spent, sensitivity
 
@@ -113,6 +113,24 @@ def test_gaussian_answers():
 def test_records_of_another_shape_are_refused():
     with pytest.raises(TreatyError, match="5 columns, the problem 4"):
         _owner(risk=risk_of(Squared(), *rows(100, 5, seed=1)))
+
+
+def test_scores_that_could_overflow_are_refused_whoever_the_records_are_of():
+    """inf − inf is NaN for one record and not for another: that would erase a whole answer."""
+    clipped = problem(Clipped(Squared(), 1.0, "l1"), theta_max=math.inf)
+    owner, ledger = _owner(problem=clipped, risk=risk_of(clipped.loss, *rows(100, 4, seed=1)))
+    huge = (-1.7e308, -1.7e308, 1.7e308, 1.7e308)
+    with pytest.raises(Refusal, match="too large to compute with"):
+        owner.answer(_query(theta=huge))
+    assert np.all(np.isfinite(owner.answer(_query(theta=(1e99, -1e99, 1e99, 0.0))).gradient))
+    assert ledger.answers_given("fingerprint") == 1
+
+
+def test_theta_of_anything_but_floats_is_refused():
+    owner, _ = _owner()
+    for strange in ((10**400, 0.0, 0.0, 0.0), ("1", 0.0, 0.0, 0.0), (None, 0.0, 0.0, 0.0)):
+        with pytest.raises(Refusal, match="not a finite number"):
+            owner.answer(_query(theta=strange))
 
 
 def test_a_gradient_without_bound_is_refused():

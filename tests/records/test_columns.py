@@ -101,6 +101,10 @@ def test_counts_speak():
         (lambda: Ordinal(kind="ordinal", categories=("a",)), "at least 2"),
         (lambda: Number(bounds=(0, math.inf)), "finite"),
         (lambda: Target(column="y", bounds=(0, 1), labels=("0", "1")), "not both"),
+        (lambda: Target(column="y", labels=("a", "a")), "the two labels are the same"),
+        (lambda: Target(column="y", labels=("1", "1.0")), "the two labels are the same"),
+        (lambda: Target(column="y", bounds=(1, 1 + 2**-52)), "too close"),
+        (lambda: Number(bounds=(0, 1e300)), "may not exceed"),
     ],
 )
 def test_senseless_columns_are_refused(make, says):

@@ -156,3 +156,31 @@ def test_too_few_rows_and_too_many_components():
 def test_senseless_terms_are_refused(settings, says):
     with pytest.raises(ValidationError, match=says):
         DictionaryTerms(**settings)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"intercept": -1.99}, "intercept must be 0 or above"),
+        ({"radius": -10.0}, "radius must be above 0"),
+        ({"radius": 1e-200}, "radius must be above 0"),
+        ({"centre": [0.0], "scale": [1.0]}, "must have 5 numbers"),
+        ({"scale": [1.0, 0.0, 1.0, 1.0, 1.0]}, "every scale must be a positive number"),
+        ({"scale": [1.0, 1e-309, 1.0, 1.0, 1.0]}, "every scale must be a positive number"),
+        ({"scale": [1.0, -1.0, 1.0, 1.0, 1.0]}, "every scale must be a positive number"),
+        ({"directions": [[1.0, 0.0]]}, "need rows of 5 numbers"),
+        ({"directions": []}, "need rows of 5 numbers"),
+        ({"frequencies": [[1.0]]}, "need rows of 5 numbers"),
+        ({"centre": [1e60, 0.0, 0.0, 0.0, 0.0]}, "may exceed"),
+    ],
+)
+def test_a_forged_dictionary_cannot_understate_its_bounds(change, says):
+    honest = json.loads(bounds_dictionary(DictionaryTerms(), FEATURES).model_dump_json())
+    with pytest.raises(ValidationError, match=says):
+        Dictionary.model_validate(honest | change)
+
+
+def test_a_column_that_is_constant_but_for_rounding_is_constant():
+    frame = _frame(50).with_columns(a=pl.lit(0.1))
+    with pytest.raises(TreatyError, match='column "a" is constant'):
+        fit_dictionary(TERMS["public"], FEATURES, encode(FEATURES, frame, Counts()))

@@ -156,6 +156,16 @@ def test_a_dictionary_of_other_columns_is_refused():
     assert other != fitted
 
 
+def test_a_dictionary_other_than_agreed_is_refused():
+    """A party cannot slip in a smaller ball or intercept than the terms say."""
+    fitted = fit(loads(TEXT), None)
+    assert fitted.fitted is not None
+    for change in ({"intercept": 0.5}, {"radius": 0.1}, {"norm": "l1"}):
+        forged = fitted.fitted.model_copy(update=change)
+        with pytest.raises(TreatyError, match=r"is not what \[dictionary\] says"):
+            loads(dumps(fitted.model_copy(update={"fitted": forged})))
+
+
 def test_a_treaty_is_frozen():
     document = loads(TEXT)
     with pytest.raises(Exception, match="frozen"):

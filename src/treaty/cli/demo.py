@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from treaty.cli.options import Json
-from treaty.cli.output import console, print_json, progress_bar, table
+from treaty.cli.output import check_writable, console, print_json, progress_bar, table
 
 
 def demo(
@@ -29,6 +29,7 @@ def demo(
     from treaty.demo.flights import write_flights
     from treaty.demo.story import tell
 
+    check_writable(picture, picture=True)
     if keep is not None:
         for path in write_flights(keep):
             console.print(f"wrote {path}")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from treaty.cli.options import Json
-from treaty.cli.output import console, print_json
+from treaty.cli.output import check_writable, console, print_json
 from treaty.errors import TreatyError
 
 
@@ -41,6 +41,7 @@ def init(
     from treaty.terms import loads
     from treaty.terms.draft import draft
 
+    check_writable(out)
     if out.exists() and not force:
         raise TreatyError(f"{out}: exists already; --force overwrites it")
     text = draft(Source(data), target=target, by=by)

@@ -5,6 +5,7 @@ import math
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -14,6 +15,7 @@ from rich.table import Table
 from treaty.errors import TreatyError
 
 console = Console()
+PICTURES = (".png", ".svg", ".pdf")
 Tick = Callable[[int, int], None]
 
 
@@ -45,6 +47,18 @@ def progress_bar(what: str, *, quiet: bool) -> Generator[Tick]:
     with bar:
         task = bar.add_task(what, total=1)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def check_writable(path: Path | None, *, picture: bool = False) -> None:
+    """Say that a file cannot be written before anything is computed or spent for it."""
+    if path is None:
+        return
+    if not path.parent.is_dir():
+        raise TreatyError(f"{path}: there is no folder {path.parent}")
+    if path.is_dir():
+        raise TreatyError(f"{path}: is a folder")
+    if picture and path.suffix.lower() not in PICTURES:
+        raise TreatyError(f"{path}: a picture must end in {', '.join(PICTURES)}")
 
 
 def named_files(pairs: list[str]) -> dict[str, str]:

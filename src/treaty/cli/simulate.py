@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from treaty.cli.options import By, Data, Json, Owners, Public, TreatyFile
-from treaty.cli.output import console, named_files, print_json, progress_bar, table
+from treaty.cli.output import check_writable, console, named_files, print_json, progress_bar, table
 
 if TYPE_CHECKING:
     from treaty.simulation import Simulation
@@ -41,6 +41,7 @@ def simulate(
     """
     import treaty as t
 
+    check_writable(plot, picture=True)
     document = t.load(treaty)
     records = t.sources(document, data=data, by=by, owners=named_files(owner or []))
     assembly = t.assemble(document, records, None if public is None else t.Source(public))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treaty.cli.options import By, Data, Json, Owners, Public, TreatyFile
-from treaty.cli.output import console, named_files, print_json, progress_bar, table
+from treaty.cli.output import check_writable, console, named_files, print_json, progress_bar, table
 
 if TYPE_CHECKING:
     from treaty.training import Training
@@ -40,6 +40,7 @@ def train(
     """
     import treaty as t
 
+    check_writable(model)
     document = t.load(treaty)
     records = t.sources(document, data=data, by=by, owners=named_files(owner or []))
     assembly = t.assemble(document, records, None if public is None else t.Source(public))
@@ -50,7 +51,7 @@ def train(
             reports = {"": t.train(assembly, progress=tick)}
     for learner, report in reports.items():
         if model is not None:
-            report.model.save(model if not learner else model.with_stem(f"{model.stem}-{learner}"))
+            report.model.save(model if not learner else _peer_file(model, learner))
     if as_json:
         print_json(
             {
@@ -66,6 +67,11 @@ def train(
         _print_peers(reports)
     else:
         _print_report(reports[""])
+
+
+def _peer_file(model: Path, learner: str) -> Path:
+    safe = "".join(c if c.isalnum() or c in "-_. " else "_" for c in learner)
+    return model.with_stem(f"{model.stem}-{safe}")
 
 
 def _plain(report: "Training") -> dict[str, Any]:
@@ -101,3 +107,9 @@ def _print_peers(reports: "dict[str, Training]") -> None:
     for name, report in reports.items():
         peers.add_row(name, f"{report.together:.4g}", f"{report.alone[name]:.4g}")
     console.print(peers)
+    spent = table("Budget over all trainings", "owner", "answers", "ε spent")
+    for name in reports:
+        answers = sum(report.answers[name] for report in reports.values())
+        epsilon = sum(report.spent[name] for report in reports.values())
+        spent.add_row(name, f"{answers:,}", f"{epsilon:.4g}")
+    console.print(spent)

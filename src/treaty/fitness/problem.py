@@ -50,6 +50,10 @@ class Problem:
             )
         return bound
 
+    def loss_at_zero(self, target: FloatArray) -> FloatArray:
+        """Return ℓ(0; x, y), which no record's features can change."""
+        return self.fitness_loss.value(np.zeros_like(target), target)
+
     @property
     def smoothness(self) -> float:
         """A Lipschitz constant of ∇f over the public domain; infinite for a loss with kinks."""

@@ -71,7 +71,7 @@ class MomentRisk(Risk):
 
     def with_loss(self, loss: Loss) -> Risk:
         """Return itself for squared loss; moments can serve no other."""
-        if not isinstance(loss, Squared):
+        if not has_moments(loss):
             raise TreatyError(f"sufficient statistics cannot give the {loss.name} loss: keep rows")
         return self
 
@@ -222,9 +222,14 @@ def pooled(risks: Sequence[Risk], weights: Sequence[float] | None = None) -> Ris
 
 def risk_of(loss: Loss, x: FloatArray, y: FloatArray) -> Risk:
     """Return the risk of rows in memory, through sufficient statistics where the loss has them."""
-    if loss.sufficient_statistics:
+    if has_moments(loss):
         return MomentRisk(Moments.of([(x, y)]))
     return RowRisk(loss, x, y)
+
+
+def has_moments(loss: Loss) -> bool:
+    """Whether `MomentRisk` computes this very loss: plain squared loss, and nothing made from it."""
+    return type(loss) is Squared
 
 
 def _weighted(parts: Sequence[FloatArray], weights: Sequence[float]) -> FloatArray:

@@ -1,6 +1,6 @@
 """What a trained model is measured with: f, ψ, and the three models it has to beat."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,9 +42,18 @@ class Yardstick:
         return self.fitness(theta) / self.best.value - 1.0
 
 
-def yardstick(problem: Problem, risks: Mapping[str, Risk]) -> Yardstick:
-    """Build the yardstick of a set of owners."""
-    union = pooled(list(risks.values())).with_loss(problem.fitness_loss)
+def yardstick(
+    problem: Problem, risks: Mapping[str, Risk], shares: Sequence[float] | None = None
+) -> Yardstick:
+    """Build the yardstick of a set of owners.
+
+    Args:
+        problem: what is learnt.
+        risks: their records.
+        shares: how much each counts; by default by its number of records. Stand-in records are
+            counted by the numbers they stand in for.
+    """
+    union = pooled(list(risks.values()), shares).with_loss(problem.fitness_loss)
     return Yardstick(problem, union, optimum(problem, union))
 
 

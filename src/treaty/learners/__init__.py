@@ -44,16 +44,16 @@ def learner_for(
     Args:
         plan: the plan.
         public: public rows, from which step sizes are derived; else from the declared bounds.
-        start: where to begin; 0 if not given.
+        start: where to begin; 0 if not given. A stack of starts gives every run its own.
         runs: how many runs to learn at once, as a leading axis; None for one run without it.
     """
     kind = method_named(plan.method)
     kind.check(plan.problem)
     begin = np.zeros(plan.problem.dimension) if start is None else plan.problem.project(start)
     geometry = (
-        declared_geometry(plan.problem, begin)
+        declared_geometry(plan.problem, np.atleast_2d(begin)[0])
         if public is None
-        else public_geometry(plan.problem, public, begin)
+        else public_geometry(plan.problem, public, np.atleast_2d(begin)[0])
     )
     blocs = blocs_of(plan, synchronous=kind.synchronous)
     rates = np.array([Timetable.of(plan, bloc).rate for bloc in blocs])

@@ -44,7 +44,7 @@ class Geometry:
 def declared_geometry(problem: Problem, start: FloatArray) -> Geometry:
     """Return what the loss declares over the public domain, without seeing any row."""
     ends = np.array(problem.domain.target)
-    at_zero = float(problem.fitness_loss.value(np.zeros(2), ends).max())
+    at_zero = float(problem.loss_at_zero(ends).max())
     distance = problem.theta_max * math.sqrt(problem.dimension)
     if problem.ridge > 0:
         # (λ/2)‖θ*‖² ≤ f(θ*) ≤ f(0) ≤ sup φ(0, y)

@@ -27,7 +27,7 @@ class Setting:
         frequencies: how often each bloc talks, as shares that sum to 1.
         frequency_scaling: whether to divide by them.
         noise: E‖w‖² of the noise in the weighted mean of all blocs' answers.
-        start: where to begin, inside Θ.
+        start: where to begin, inside Θ; shape (p,), or (runs, p) for a start of its own each.
         runs: how many runs are learnt at once, as a leading axis; None for one run without it.
     """
 
@@ -45,7 +45,7 @@ class Setting:
     @property
     def begin(self) -> FloatArray:
         """The start, repeated for every run."""
-        if self.runs is None:
+        if self.runs is None or self.start.ndim == 2:
             return self.start.copy()
         return np.tile(self.start, (self.runs, 1))
 
@@ -103,6 +103,12 @@ class Learner(ABC):
     @abstractmethod
     def tell(self, bloc: IntArray | int, answer: FloatArray) -> None:
         """Take the bloc's mean answer to the last question, and move on to the next round."""
+
+    @property
+    def step_sizes(self) -> dict[str, float]:
+        """The step sizes it uses, given or derived."""
+        own = vars(self)
+        return {name: float(own[name]) for name in sorted(self.parameters) if name in own}
 
     @property
     def finished(self) -> bool:

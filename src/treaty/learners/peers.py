@@ -3,31 +3,42 @@
 import math
 from dataclasses import replace
 
+from treaty.errors import TreatyError
 from treaty.learners.plan import Plan
 from treaty.privacy import Budget
 
 
-def peer_plans(plan: Plan, *, collusion: bool = True) -> dict[str, Plan]:
-    """Return one plan for every owner, in which it is the learner and asks its own records freely.
+def peer_plans(plan: Plan, *, as_published: bool = False) -> dict[str, Plan]:
+    """Return one plan for every owner, in which it is the learner.
 
-    Its own ε is infinite: nobody else sees its queries to itself, nor its model. Every other owner
-    answers N − 1 learners, so by default it splits its budget among them. The paper gives each
-    learner the full ε_i, which holds only while no two learners compare notes; that is
-    `collusion=False`.
+    The paper lets a learner ask its own records without noise (ε = ∞), and gives every learner the
+    full ε_i of the others. Neither holds up: each θ that the learner sends to its peers contains its
+    own last gradient, which a peer that knows its own answer can solve for; and an owner that answers
+    N − 1 learners spends its budget N − 1 times as soon as two of them compare notes. So by default
+    every owner splits its budget over all N trainings, its own among them, and noises its own answers
+    too.
 
     Args:
         plan: the common plan.
-        collusion: whether learners may put together what they learn.
+        as_published: the paper's budgets, for simulations: they protect no learner from its peers.
     """
-    ways = max(1, len(plan.parties) - 1) if collusion else 1
-
-    def seen_by(learner: str) -> Plan:
-        parties = tuple(
-            replace(party, budget=Budget(math.inf))
-            if party.name == learner
-            else replace(party, budget=party.budget.split(ways))
-            for party in plan.parties
+    if not as_published:
+        shared = plan.with_parties(
+            tuple(
+                replace(party, budget=party.budget.split(len(plan.parties)))
+                for party in plan.parties
+            )
         )
-        return plan.with_parties(parties)
+        return {party.name: shared for party in plan.parties}
+    if plan.weights == "precision":
+        raise TreatyError("a learner without noise would weigh everything: use weights by records")
 
-    return {party.name: seen_by(party.name) for party in plan.parties}
+    def free(learner: str) -> Plan:
+        return plan.with_parties(
+            tuple(
+                replace(party, budget=Budget(math.inf)) if party.name == learner else party
+                for party in plan.parties
+            )
+        )
+
+    return {party.name: free(party.name) for party in plan.parties}

@@ -52,7 +52,8 @@ class Loss(ABC):
     labels: bool = False
     """Whether targets must be −1 or +1."""
     sufficient_statistics: bool = False
-    """Whether XᵀX, Xᵀy, yᵀy and n determine the mean loss at every θ (true for squared loss)."""
+    """Whether XᵀX, Xᵀy, yᵀy and n determine the mean loss at every θ. They are made use of for the
+    shipped squared loss alone."""
     curvature_bound: float = math.inf
     """sup φ″ in the score; infinite for a loss with kinks."""
     curvature_floor: float = 0.0

@@ -9,6 +9,9 @@ from treaty.fitness import Problem, Risk
 from treaty.owner.query import Answer, Query
 from treaty.privacy import Budget, Entry, Grant, Ledger, Mechanism, sensitivity
 
+LARGEST_SCORE = 1e100
+"""No θ is answered whose scores could be larger: products of scores must not overflow."""
+
 
 class Owner:
     """Answers gradient queries under one treaty; everything else is refused and costs nothing.
@@ -105,9 +108,12 @@ class Owner:
             raise Refusal(
                 f"theta has {len(theta)} coordinates, the treaty says {self._problem.dimension}"
             )
-        if not all(math.isfinite(value) for value in theta):
+        if not all(isinstance(value, float) and math.isfinite(value) for value in theta):
             raise Refusal("theta has a coordinate that is not a finite number")
         largest = max(abs(value) for value in theta)
+        if largest * self._problem.domain.l1 > LARGEST_SCORE:
+            # Beyond this a score may overflow for one record and not for another.
+            raise Refusal(f"theta is too large to compute with: a coordinate of size {largest:g}")
         if largest > self._problem.theta_max:
             raise Refusal(
                 f"theta lies outside Θ: a coordinate of size {largest:g}, "

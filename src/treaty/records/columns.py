@@ -24,8 +24,12 @@ class Plain(BaseModel):
 
 def _ordered(bounds: Bounds) -> Bounds:
     low, high = bounds
+    if max(abs(low), abs(high)) > 1e50:
+        raise ValueError("bounds may not exceed 1e50")
     if not low < high:
         raise ValueError(f"the lower bound {low:g} must be below the upper bound {high:g}")
+    if high - low < 1e-9 * max(abs(low), abs(high)):
+        raise ValueError(f"the bounds {low!r} and {high!r} are too close to tell values apart")
     return bounds
 
 
@@ -172,6 +176,10 @@ class Target(Plain):
             _ordered(self.bounds)
             if self.labels is not None:
                 raise ValueError("give bounds for a number or labels for a label, not both")
+        if self.labels is not None:
+            first, second = self.labels
+            if first == second or as_number(first) == as_number(second):
+                raise ValueError(f"the two labels are the same: {first} and {second}")
         return self
 
     @property
@@ -196,7 +204,7 @@ class Target(Plain):
         numbers = as_numbers(self.column, values, counts)
         clamped = clamp(self.column, numbers, self.bounds, self.missing, counts)
         centre, scale = self.unit
-        return (clamped - centre) / scale
+        return np.clip((clamped - centre) / scale, *self.interval)
 
     def _encode_label(self, values: pl.Series, counts: Counts) -> FloatArray:
         negative, positive = self.labels or ("-1", "1")

@@ -3,6 +3,7 @@
 It is fitted on public rows only and is plain data: every party applies the same numbers.
 """
 
+import hashlib
 import math
 from collections.abc import Mapping
 from typing import Literal
@@ -16,6 +17,8 @@ from treaty.losses import Norm
 from treaty.records.columns import Feature, Plain
 
 Vector = tuple[float, ...]
+SMALLEST, LARGEST = 1e-50, 1e50
+"""Numbers of a dictionary stay between these, so that no square of one can vanish or overflow."""
 
 
 class Fourier(Plain):
@@ -72,7 +75,7 @@ class DictionaryTerms(Plain):
             raise ValueError("whiten divides principal components: say how many components")
         if self.radius is not None and self.radius_quantile is not None:
             raise ValueError("give radius or radius_quantile, not both")
-        if self.radius is not None and not self.radius > 0:
+        if self.radius is not None and not SMALLEST <= self.radius <= LARGEST:
             raise ValueError(f"radius must be above 0, not {self.radius:g}")
         if self.radius_quantile is not None and not 0 < self.radius_quantile <= 1:
             raise ValueError("radius_quantile must be above 0 and at most 1")
@@ -104,6 +107,7 @@ class Dictionary(Plain):
         norm: the ball's norm.
         intercept: the value of the constant column; 0 for none.
         public_rows: how many public rows it was fitted on.
+        fitted_on: a digest of those rows, by which a forecast knows them again.
     """
 
     columns: tuple[str, ...]
@@ -115,6 +119,30 @@ class Dictionary(Plain):
     norm: Norm = "l2"
     intercept: float = 1.0
     public_rows: int = 0
+    fitted_on: str = ""
+
+    @model_validator(mode="after")
+    def _sound(self) -> "Dictionary":
+        """Refuse numbers under which the declared norm bounds would not hold."""
+        width = len(self.columns)
+        if len(self.centre) != width or len(self.scale) != width:
+            raise ValueError(f"centre and scale must have {width} numbers, one for each column")
+        if any(not SMALLEST <= scale <= LARGEST for scale in self.scale):
+            raise ValueError("every scale must be a positive number")
+        for matrix in (self.directions, self.frequencies):
+            if matrix is not None:
+                if not matrix or any(len(row) != width for row in matrix):
+                    raise ValueError(f"directions and frequencies need rows of {width} numbers")
+                width = len(matrix)
+        matrices = [*(self.directions or ()), *(self.frequencies or ())]
+        numbers = [*self.centre, *(number for row in matrices for number in row)]
+        if any(abs(number) > LARGEST for number in numbers):
+            raise ValueError(f"no number of a dictionary may exceed {LARGEST:g}")
+        if self.radius is not None and not SMALLEST <= self.radius <= LARGEST:
+            raise ValueError(f"radius must be above 0, not {self.radius:g}")
+        if not 0 <= self.intercept <= LARGEST:
+            raise ValueError(f"intercept must be 0 or above, not {self.intercept:g}")
+        return self
 
     @property
     def dimension(self) -> int:
@@ -245,7 +273,8 @@ def fit_dictionary(
         centre = encoded.mean(axis=0)
         numeric = np.array([f.kind != "one-hot" for f in features.values() for _ in range(f.width)])
         spread = encoded.std(axis=0)
-        for name in (n for n, s, m in zip(names, spread, numeric, strict=True) if m and s == 0):
+        flat = spread <= 1e-9 * np.abs(scale)
+        for name in (n for n, s, m in zip(names, flat, numeric, strict=True) if m and s):
             raise TreatyError(
                 f'column "{name}" is constant in the public rows, so it cannot be standardised: '
                 "leave it out, or give public rows in which it varies"
@@ -266,13 +295,21 @@ def fit_dictionary(
         norm=terms.norm,
         intercept=terms.intercept,
         public_rows=rows,
+        fitted_on=digest(encoded),
     )
     radius = terms.radius
     if terms.radius_quantile is not None:
         radius = float(
             np.quantile(lengths(fitted.features(encoded), terms.norm), terms.radius_quantile)
         )
+        if radius < SMALLEST:
+            raise TreatyError("the public rows are all zeros, so no radius can be fitted on them")
     return fitted.model_copy(update={"radius": radius})
+
+
+def digest(encoded: FloatArray) -> str:
+    """Return a digest of encoded rows."""
+    return hashlib.sha256(np.ascontiguousarray(encoded).tobytes()).hexdigest()[:16]
 
 
 def encoded_columns(features: Mapping[str, Feature]) -> tuple[str, ...]:

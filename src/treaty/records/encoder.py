@@ -11,6 +11,7 @@ import polars as pl
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.fitness import MomentRisk, Moments, Risk, RowRisk
+from treaty.fitness.risk import has_moments
 from treaty.losses import Domain, Loss
 from treaty.records.columns import Feature, Target
 from treaty.records.counts import Counts
@@ -73,7 +74,7 @@ class Encoder:
         """
         counts = Counts()
         blocks = self.blocks(source, counts)
-        if loss.sufficient_statistics:
+        if has_moments(loss):
             first = next(blocks, None)
             moments = None if first is None else Moments.of(_chain(first, blocks))
             _check_enough(source, counts)

@@ -8,8 +8,8 @@ from polars.exceptions import PolarsError
 
 from treaty.errors import TreatyError
 
-BLOCK = 20_000
-"""Rows read at once."""
+BLOCK = 24_576
+"""Rows read at once: three blocks of those that are added up at once."""
 _ABSENT = ["", "NA", "NaN", "nan", "null", "NULL", "None"]
 
 

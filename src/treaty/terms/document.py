@@ -39,7 +39,7 @@ class LossTerms(Plain):
 
     @model_validator(mode="after")
     def _positive(self) -> "LossTerms":
-        if self.clip is not None and not 0 < self.clip < math.inf:
+        if self.clip is not None and not 1e-50 <= self.clip < math.inf:
             raise ValueError(f"clip must be a positive number, not {self.clip:g}")
         if not 0 <= self.ridge < math.inf:
             raise ValueError(f"ridge must be 0 or above, not {self.ridge:g}")
@@ -166,6 +166,25 @@ class Treaty(Plain):
             raise ValueError(
                 f"{self.dictionary.components} components cannot come out of {len(columns)} columns"
             )
-        if self.fitted is not None and self.fitted.columns != columns:
-            raise ValueError("the fitted dictionary is for other columns: fit it again")
+        if self.fitted is not None:
+            self._fitted_as_agreed(self.fitted, columns)
         return self
+
+    def _fitted_as_agreed(self, fitted: Dictionary, columns: tuple[str, ...]) -> None:
+        """Refuse a fitted dictionary that is not what the terms describe."""
+        terms = self.dictionary
+        if fitted.columns != columns:
+            raise ValueError("the fitted dictionary is for other columns: fit it again")
+        found = None if fitted.directions is None else len(fitted.directions)
+        features = None if fitted.frequencies is None else 2 * len(fitted.frequencies)
+        wanted = None if terms.fourier is None else terms.fourier.features
+        radius = terms.radius is not None or terms.radius_quantile is not None
+        agreed = (
+            (fitted.norm, fitted.intercept) == (terms.norm, terms.intercept)
+            and found == terms.components
+            and features == wanted
+            and (fitted.radius is not None) == radius
+            and terms.radius in (None, fitted.radius)
+        )
+        if not agreed:
+            raise ValueError("the fitted dictionary is not what [dictionary] says: fit it again")

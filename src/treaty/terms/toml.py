@@ -45,6 +45,8 @@ def loads(text: str, path: Path | None = None) -> Treaty:
         )
     if version is None:
         raise TreatyError(f"{where}: version is missing; write version = {VERSION}")
+    if version != VERSION:
+        raise TreatyError(f"{where}: version must be {VERSION}, not {version!r}")
     _read_dictionary(data, path, where)
     try:
         return Treaty.model_validate(data)

@@ -86,21 +86,20 @@ def train(assembly: Assembly, *, progress: Progress | None = None) -> Training:
     return _trained(assembly, assembly.plan, fingerprint(assembly.treaty), stick, progress)
 
 
-def train_peers(
-    assembly: Assembly, *, collusion: bool = True, progress: Progress | None = None
-) -> dict[str, Training]:
+def train_peers(assembly: Assembly, *, progress: Progress | None = None) -> dict[str, Training]:
     """Train one model for every owner, each the learner of its own (W §V).
+
+    Every owner splits its budget over all the trainings; see `treaty.learners.peer_plans`.
 
     Args:
         assembly: the treaty and its records.
-        collusion: whether learners may compare notes; see `treaty.learners.peer_plans`.
         progress: called with (round, rounds) now and then.
     """
     stick = yardstick(assembly.plan.problem, assembly.risks)
     own = fingerprint(assembly.treaty)
     return {
         learner: _trained(assembly, plan, f"{own}/{learner}", stick, progress)
-        for learner, plan in peer_plans(assembly.plan, collusion=collusion).items()
+        for learner, plan in peer_plans(assembly.plan).items()
     }
 
 
@@ -139,7 +138,7 @@ def _trained(
         best=stick.best.value,
         spent={name: float(epsilon_spent(ledger, treaty)) for name, ledger in ledgers.items()},
         answers={name: ledger.answers_given(treaty) for name, ledger in ledgers.items()},
-        parameters=step_sizes(learner),
+        parameters=learner.step_sizes,
     )
 
 
@@ -177,9 +176,3 @@ def drive(
 def _mean_answer(bloc: Bloc, owners: Sequence[Owner], query: Query) -> FloatArray:
     answers = [np.array(owners[i].answer(query).gradient) for i in bloc.members]
     return np.einsum("i,ij->j", bloc.shares, np.stack(answers))
-
-
-def step_sizes(learner: Learner) -> dict[str, float]:
-    """Return the step sizes a learner uses, given or derived."""
-    names = sorted(name for name in learner.parameters if hasattr(learner, name))
-    return {name: float(getattr(learner, name)) for name in names}

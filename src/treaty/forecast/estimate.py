@@ -1,0 +1,56 @@
+"""A number with an interval."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value and the interval that holds it with 90% confidence.
+
+    Args:
+        value: the value.
+        low: the lower end.
+        high: the upper end.
+    """
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3g} [{self.low:.3g}, {self.high:.3g}]"
+
+    def plain(self) -> dict[str, float]:
+        """Return it as plain data."""
+        return {"value": self.value, "low": self.low, "high": self.high}
+
+
+def ratio(above: Sequence[float], below: Sequence[float], extra_variance: float = 0.0) -> Estimate:
+    """Return Σ above / Σ below over folds, with an interval from their disagreement.
+
+    The error of a ratio of means follows from the residuals above − ratio·below, fold by fold. An
+    interval that would reach below zero is taken on the logarithmic scale instead.
+
+    Args:
+        above: the numerators, one for each fold.
+        below: the denominators.
+        extra_variance: variance of the ratio from elsewhere, added to that of the folds.
+    """
+    a, b = np.asarray(above, float), np.asarray(below, float)
+    value = float(a.mean() / b.mean())
+    if not math.isfinite(value):
+        return Estimate(value, value, value)
+    residual = a - value * b
+    folds = len(a)
+    of_folds = float(residual.var(ddof=1) / folds / b.mean() ** 2)
+    t = float(stats.t.ppf(0.95, folds - 1))
+    spread = math.sqrt(t**2 * of_folds + 1.645**2 * extra_variance)
+    if value <= 0:
+        return Estimate(value, value - spread, value + spread)
+    wide = spread / value
+    return Estimate(value, value / (1 + wide), value * (1 + wide))

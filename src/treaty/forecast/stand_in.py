@@ -1,0 +1,160 @@
+"""Stand-in rows: records that stand in for the owners' own in a forecast.
+
+Public ones, an owner's private ones inside its own walls, or, as the weakest evidence, rows generated
+from nothing but the treaty's public bounds.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from treaty.arrays import FloatArray
+from treaty.errors import TreatyError
+from treaty.records import Counts, Dictionary, DictionaryTerms, Feature, Number, Source, Target
+from treaty.records.dictionary import bounds_dictionary, digest, fit_dictionary
+from treaty.records.encoder import encode
+
+Kind = Literal["public", "private", "generated"]
+GENERATED_ROWS = 5_000
+FEWEST = 20
+
+
+@dataclass(frozen=True, eq=False)
+class StandIn:
+    """Encoded rows, before the dictionary.
+
+    Args:
+        encoded: the encoded columns, shape (rows, columns).
+        target: the encoded targets.
+        kind: where the rows come from.
+        owner: whose each row is, where the owners are known to differ; else None.
+    """
+
+    encoded: FloatArray
+    target: FloatArray
+    kind: Kind
+    owner: "np.ndarray[tuple[int], np.dtype[np.str_]] | None" = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows."""
+        return len(self.target)
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Part of a stand-in, in features of a dictionary that was not fitted on it.
+
+    Args:
+        x: features.
+        y: targets.
+        owner: whose each row is, if known.
+    """
+
+    x: FloatArray
+    y: FloatArray
+    owner: "np.ndarray[tuple[int], np.dtype[np.str_]] | None"
+
+
+def read_stand_in(
+    features: Mapping[str, Feature],
+    target: Target,
+    source: Source,
+    *,
+    private: bool = False,
+    by: str | None = None,
+) -> StandIn:
+    """Read and encode stand-in rows.
+
+    Args:
+        features: the treaty's columns.
+        target: the treaty's target.
+        source: the file.
+        private: whether they are somebody's private records.
+        by: the column that says whose each row is, where owners differ.
+    """
+    counts = Counts()
+    xs: list[FloatArray] = []
+    ys: list[FloatArray] = []
+    names: list[str] = []
+    columns = [*features, target.column, *([by] if by else [])]
+    for frame in source.blocks(columns):
+        try:
+            xs.append(encode(features, frame, counts))
+            ys.append(target.encode(frame[target.column], counts))
+        except TreatyError as error:
+            raise TreatyError(f"{source.label}: {error}") from error
+        counts.rows += len(frame)
+        if by:
+            names += [str(name) for name in frame[by].to_list()]
+    if counts.rows < FEWEST:
+        raise TreatyError(
+            f"{source.label}: {counts.rows} stand-in rows are too few: at least {FEWEST} are needed"
+        )
+    return StandIn(
+        np.concatenate(xs),
+        np.concatenate(ys),
+        "private" if private else "public",
+        np.array(names) if by else None,
+    )
+
+
+def generated_stand_in(features: Mapping[str, Feature], target: Target, seed: int = 0) -> StandIn:
+    """Make rows from public bounds alone: no column knows of another, nor of the target."""
+    random = np.random.default_rng(seed)
+    n = GENERATED_ROWS
+    parts: list[FloatArray] = []
+    for feature in features.values():
+        options = feature.options()
+        if isinstance(feature, Number):
+            low, high = options[:, 0]
+            value = 0.5 * (low + high) + (high - low) / 6 * random.standard_normal(n)
+            parts.append(np.clip(value, low, high)[:, None])
+        else:
+            parts.append(options[random.integers(len(options), size=n)])
+    low, high = target.interval
+    y = np.clip(0.5 * (low + high) + (high - low) / 6 * random.standard_normal(n), low, high)
+    if target.bounds is None:
+        y = np.where(y > 0, 1.0, -1.0)
+    return StandIn(np.hstack(parts), y, "generated")
+
+
+def cross_fitted(
+    terms: DictionaryTerms,
+    features: Mapping[str, Feature],
+    fitted: Dictionary,
+    stand_in: StandIn,
+    folds: int,
+    seed: int = 0,
+) -> list[Fold]:
+    """Cut a stand-in into folds, each in features of a dictionary fitted on the others.
+
+    A dictionary that saw the very rows it is then judged on makes their Hessian the identity and the
+    forecast too rosy. Where the treaty's dictionary was fitted on other rows, or on none, it is used
+    as it is. The radius stays the treaty's own: it is what the noise is made for.
+    """
+    order = np.random.default_rng(seed).permutation(stand_in.rows)
+    parts = np.array_split(order, folds)
+    refit = terms.needs_public_rows and fitted.fitted_on == digest(stand_in.encoded)
+    made: list[Fold] = []
+    for part in parts:
+        dictionary = fitted
+        if refit:
+            others = np.setdiff1d(order, part)
+            own = fit_dictionary(terms, features, stand_in.encoded[others])
+            dictionary = own.model_copy(update={"radius": fitted.radius})
+        x, _ = dictionary.apply(stand_in.encoded[part])
+        owner = None if stand_in.owner is None else stand_in.owner[part]
+        made.append(Fold(np.ascontiguousarray(x), stand_in.target[part], owner))
+    return made
+
+
+def dictionary_of(
+    terms: DictionaryTerms, features: Mapping[str, Feature], stand_in: StandIn
+) -> Dictionary:
+    """Return the dictionary the parties would fit, were the stand-in their public rows."""
+    if terms.needs_public_rows:
+        return fit_dictionary(terms, features, stand_in.encoded)
+    return bounds_dictionary(terms, features)
