@@ -41,14 +41,12 @@ class Subject:
     theta_max: float = 1.0
     ridge: float = 2e-5
     horizon: int | None = None
-    alike: bool = False
 
 
-# Hospitals are forecast as if alike: of 5,000 rows too few belong to any one of them.
 SUBJECTS = {
     "flights": Subject(flights, Squared(), 5, (2_000, 8_000, 25_000)),
     "lending": Subject(lending, Squared(), 3, (1_000, 4_000, 10_000)),
-    "hospital": Subject(hospital, Squared(), 8, (500, 1_000, 2_000), alike=True),
+    "hospital": Subject(hospital, Squared(), 8, (500, 1_000, 2_000)),
     "cards": Subject(cards, Logistic(), 3, (1_000, 4_000, 10_000), 3.0, 0.01, 100),
 }
 
@@ -95,12 +93,11 @@ def compare_budgets(
 ) -> list[dict[str, float]]:
     """Forecast and measure all budgets for one size and method."""
     problem = Problem(subject.loss, task.domain, subject.ridge, subject.theta_max, task.intercept)
-    known = task.by is not None and not subject.alike
     stand_in = StandIn(
         encode(task.features, task.public, Counts()),
         task.target.encode(task.public[task.target.column], Counts()),
         "public",
-        task.public[task.by].to_numpy().astype(str) if known else None,
+        task.public[task.by].to_numpy().astype(str) if task.by else None,
     )
     folds = cross_fitted(task.terms, task.features, task.encoder.dictionary, stand_in, FOLDS)
     public = RowRisk(problem.loss, *task.public_rows)

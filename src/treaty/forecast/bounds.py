@@ -137,7 +137,7 @@ def averaging_weights(horizon: int) -> FloatArray:
     k = np.arange(1, horizon)
     kept = (k - 1) / (root + k)
     later = np.append(np.cumprod(kept[::-1])[::-1][1:], 1.0)
-    return (root + 1) / (root + k) * later
+    return np.asarray((root + 1) / (root + k) * later, dtype=np.float64)
 
 
 def _asynchronous(plan: Plan, learner: Learner, as_published: bool) -> Bound:

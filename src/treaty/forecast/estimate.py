@@ -31,13 +31,14 @@ class Estimate:
 
 
 def ratio(above: Sequence[float], below: Sequence[float], extra_variance: float = 0.0) -> Estimate:
-    """Return Σ above / Σ below over folds, with an interval from their disagreement.
+    """Return Σ above / Σ below over random halves, with an interval from their disagreement.
 
-    The error of a ratio of means follows from the residuals above − ratio·below, fold by fold. An
-    interval that would reach below zero is taken on the logarithmic scale instead.
+    The error of a ratio follows from the residuals above − ratio·below. Random halves of a sample
+    vary among each other as much as whole samples do (the delete-half jackknife), so their variance
+    is taken as it is. The interval is on the logarithmic scale, so that it stays above 0.
 
     Args:
-        above: the numerators, one for each fold.
+        above: the numerators, one for each half.
         below: the denominators.
         extra_variance: variance of the ratio from elsewhere, added to that of the folds.
     """
@@ -47,7 +48,7 @@ def ratio(above: Sequence[float], below: Sequence[float], extra_variance: float 
         return Estimate(value, value, value)
     residual = a - value * b
     folds = len(a)
-    of_folds = float(residual.var(ddof=1) / folds / b.mean() ** 2)
+    of_folds = float(residual.var(ddof=1) / b.mean() ** 2)
     t = float(stats.t.ppf(0.95, folds - 1))
     spread = math.sqrt(t**2 * of_folds + 1.645**2 * extra_variance)
     if value <= 0:

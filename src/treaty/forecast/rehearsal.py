@@ -7,7 +7,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from treaty.arrays import FloatArray
-from treaty.fitness import Risk, RowRisk, Yardstick, best_constant, risk_of, yardstick
+from treaty.fitness import (
+    Optimum,
+    Problem,
+    Risk,
+    RowRisk,
+    Yardstick,
+    best_constant,
+    optimum,
+    pooled,
+    risk_of,
+)
 from treaty.forecast.estimate import Estimate, ratio
 from treaty.forecast.stand_in import Fold
 from treaty.learners import Plan
@@ -19,6 +29,8 @@ from treaty.simulation import simulate
 TRAININGS = 100
 """An interval is for the mean of so many trainings."""
 MOST_RUNS = 2_000
+FEWEST_OWN = 5
+"""Rows of its own that a party needs in a fold to be told apart from the others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +43,10 @@ class Stage:
         sampling: ½ tr(H⁻¹G): n times what one sample of n records costs its own best model.
         spectrum: the eigenvalues of H^(−½) G H^(−½), along which that cost falls.
         spread: a square root of H⁻¹GH⁻¹, by which a model of n rows is off.
-        fitness: f(θ*), corrected to the numbers of records the plan has.
+        fitness: f(θ*) as it would be with the plan's numbers of records.
         constant: f of the best constant.
+        apart: where owners are told apart: how much more the model of each owner's own rows costs
+            here than that of everybody's, beyond what its smaller number of rows explains.
     """
 
     risks: Mapping[str, Risk]
@@ -42,6 +56,7 @@ class Stage:
     spread: FloatArray
     fitness: float
     constant: float
+    apart: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -68,42 +83,82 @@ def stages(plan: Plan, folds: Sequence[Fold]) -> list[Stage]:
 
 def _stage(plan: Plan, fold: Fold) -> Stage:
     problem = plan.problem
+    assert fold.others is not None
     total = sum(party.records for party in plan.parties)
-    common = risk_of(problem.loss, fold.x, fold.y)
-    risks: dict[str, Risk] = {party.name: common for party in plan.parties}
-    rows: list[Risk] = [RowRisk(problem.fitness_loss, fold.x, fold.y)]
-    shares = [1.0]
-    if fold.owner is not None:
-        shares = [party.records / total for party in plan.parties]
-        rows = []
-        for party in plan.parties:
-            mine = fold.owner == party.name
-            if mine.sum() < 2 * problem.dimension:
-                mine = np.ones(len(fold.y), dtype=bool)
-            risks[party.name] = risk_of(problem.loss, fold.x[mine], fold.y[mine])
-            rows.append(RowRisk(problem.fitness_loss, fold.x[mine], fold.y[mine]))
-    same = fold.owner is None
-    stick = yardstick(problem, {"": common} if same else risks, None if same else shares)
+    rows, shares = _by_party(plan, fold)
+    others, _ = _by_party(plan, fold.others)
+    risks = {name: _trained_on(problem, risk) for name, risk in rows.items()}
+    stick = Yardstick(problem, pooled(list(rows.values()), shares), _best(problem, rows, shares))
     theta = stick.best.theta
     kinks = math.isinf(problem.fitness_loss.curvature_bound)
     hessian = problem.ridge * np.eye(problem.dimension)
-    covariance = np.zeros_like(hessian)
-    for share, risk in zip(shares, rows, strict=True):
+    covariance, of_means = np.zeros_like(hessian), np.zeros_like(hessian)
+    for share, (name, risk) in zip(shares, rows.items(), strict=True):
         smooth = risk.with_loss(Windowed(problem.fitness_loss, WINDOW)) if kinks else risk
         mean = risk.gradient(theta)
         hessian += share * smooth.hessian(theta)
-        covariance += share * (risk.gradient_covariance(theta) - np.outer(mean, mean))
+        own = risk.gradient_covariance(theta) - np.outer(mean, mean)
+        covariance += share * own
+        of_means += share**2 / others[name].n * own + share / total * own
     values, vectors = np.linalg.eigh(hessian)
-    kept = np.maximum(values, 1e-8 * values[-1])
-    root = vectors / np.sqrt(kept)
-    inner = root.T @ covariance @ root
-    spectrum = np.maximum(np.linalg.eigvalsh(0.5 * (inner + inner.T)), 0.0)
+    root = vectors / np.sqrt(np.maximum(values, 1e-8 * values[-1]))
+    spectrum, axes = np.linalg.eigh(root.T @ covariance @ root)
+    spectrum = np.maximum(spectrum, 0.0)
+    # The best model of the other folds, judged on this one, is off by what its own rows and those
+    # of the owners cost; the best of this fold would flatter itself far more.
+    elsewhere = float(stick.fitness(_best(problem, others, shares).theta))
+    fitness = elsewhere - 0.5 * float(np.trace(root.T @ of_means @ root))
     sampling = 0.5 * float(spectrum.sum())
-    axes = np.linalg.eigh(0.5 * (inner + inner.T))
-    spread = root @ (axes[1] * np.sqrt(np.maximum(axes[0], 0.0)))
-    correction = sampling * (1 / len(fold.y) - 1 / total)
-    constant = float(stick.fitness(best_constant(problem, stick.union)))
-    return Stage(risks, stick, sampling, spectrum, spread, stick.best.value + correction, constant)
+    apart: dict[str, float] = {}
+    if fold.owner is not None:
+        every = sum(risk.n for risk in others.values())
+        for name, risk in others.items():
+            alone = float(stick.fitness(_best(problem, {name: risk}, [1.0]).theta))
+            apart[name] = alone - elsewhere - sampling * (1 / risk.n - 1 / every)
+    return Stage(
+        risks=_shared(plan, risks),
+        stick=stick,
+        sampling=sampling,
+        spectrum=spectrum,
+        spread=root @ (axes * np.sqrt(spectrum)),
+        fitness=fitness,
+        constant=float(stick.fitness(best_constant(problem, stick.union))),
+        apart=apart,
+    )
+
+
+def _by_party(plan: Plan, fold: Fold) -> tuple[dict[str, Risk], list[float]]:
+    """Return the rows that stand in for each party and its share; one of all where owners are alike.
+
+    A party with too few rows of its own is stood in for by everybody's.
+    """
+    loss = plan.problem.fitness_loss
+    if fold.owner is None:
+        return {"": RowRisk(loss, fold.x, fold.y)}, [1.0]
+    total = sum(party.records for party in plan.parties)
+    rows: dict[str, Risk] = {}
+    for party in plan.parties:
+        mine = fold.owner == party.name
+        if mine.sum() < FEWEST_OWN:
+            mine = np.ones(len(fold.y), dtype=bool)
+        rows[party.name] = RowRisk(loss, fold.x[mine], fold.y[mine])
+    return rows, [party.records / total for party in plan.parties]
+
+
+def _trained_on(problem: Problem, risk: Risk) -> Risk:
+    """Return the same rows under the loss that is trained, through moments where it has them."""
+    assert isinstance(risk, RowRisk)
+    return risk_of(problem.loss, risk.x, risk.y)
+
+
+def _best(problem: Problem, rows: Mapping[str, Risk], shares: Sequence[float]) -> Optimum:
+    held = [risk for risk in rows.values() if isinstance(risk, RowRisk)]
+    fast = [risk_of(problem.fitness_loss, risk.x, risk.y) for risk in held]
+    return optimum(problem, pooled(fast, shares))
+
+
+def _shared(plan: Plan, risks: Mapping[str, Risk]) -> dict[str, Risk]:
+    return {party.name: risks.get(party.name) or risks[""] for party in plan.parties}
 
 
 def rehearse(

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from treaty.arrays import FloatArray
+from treaty.arrays import FloatArray, IntArray
 from treaty.errors import TreatyError
 from treaty.records import Counts, Dictionary, DictionaryTerms, Feature, Number, Source, Target
 from treaty.records.dictionary import bounds_dictionary, digest, fit_dictionary
@@ -45,17 +45,19 @@ class StandIn:
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Part of a stand-in, in features of a dictionary that was not fitted on it.
+    """Half of a stand-in, in features of a dictionary that was not fitted on it.
 
     Args:
         x: features.
         y: targets.
         owner: whose each row is, if known.
+        others: the other half in the same features, None for that half itself.
     """
 
     x: FloatArray
     y: FloatArray
     owner: "np.ndarray[tuple[int], np.dtype[np.str_]] | None"
+    others: "Fold | None" = None
 
 
 def read_stand_in(
@@ -129,26 +131,41 @@ def cross_fitted(
     folds: int,
     seed: int = 0,
 ) -> list[Fold]:
-    """Cut a stand-in into folds, each in features of a dictionary fitted on the others.
+    """Cut a stand-in into random halves, each in features of a dictionary fitted on the other.
 
     A dictionary that saw the very rows it is then judged on makes their Hessian the identity and the
-    forecast too rosy. Where the treaty's dictionary was fitted on other rows, or on none, it is used
-    as it is. The radius stays the treaty's own: it is what the noise is made for.
+    forecast too rosy. Halves keep both errors small: that of the dictionary, and that of the rows it
+    is judged on. Where the treaty's dictionary was fitted on other rows, or on none, it is used as it
+    is. The radius stays the treaty's own: it is what the noise is made for.
+
+    Args:
+        terms: what the parties agreed on about the dictionary.
+        features: the columns.
+        fitted: the treaty's dictionary.
+        stand_in: the rows.
+        folds: how many halves, an even number: every cut gives two.
+        seed: of the cuts.
     """
-    order = np.random.default_rng(seed).permutation(stand_in.rows)
-    parts = np.array_split(order, folds)
+    random = np.random.default_rng(seed)
     refit = terms.needs_public_rows and fitted.fitted_on == digest(stand_in.encoded)
     made: list[Fold] = []
-    for part in parts:
-        dictionary = fitted
-        if refit:
-            others = np.setdiff1d(order, part)
-            own = fit_dictionary(terms, features, stand_in.encoded[others])
-            dictionary = own.model_copy(update={"radius": fitted.radius})
-        x, _ = dictionary.apply(stand_in.encoded[part])
-        owner = None if stand_in.owner is None else stand_in.owner[part]
-        made.append(Fold(np.ascontiguousarray(x), stand_in.target[part], owner))
+    for _ in range(folds // 2):
+        order = random.permutation(stand_in.rows)
+        one, two = np.array_split(order, 2)
+        for part, others in ((one, two), (two, one)):
+            dictionary = fitted
+            if refit:
+                own = fit_dictionary(terms, features, stand_in.encoded[others])
+                dictionary = own.model_copy(update={"radius": fitted.radius})
+            apart = _fold(dictionary, stand_in, others, None)
+            made.append(_fold(dictionary, stand_in, part, apart))
     return made
+
+
+def _fold(dictionary: Dictionary, stand_in: StandIn, rows: IntArray, others: Fold | None) -> Fold:
+    x, _ = dictionary.apply(stand_in.encoded[rows])
+    owner = None if stand_in.owner is None else stand_in.owner[rows]
+    return Fold(np.ascontiguousarray(x), stand_in.target[rows], owner, others)
 
 
 def dictionary_of(

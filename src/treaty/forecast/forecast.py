@@ -1,0 +1,336 @@
+"""What a collaboration is worth, before anyone trains."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from treaty.errors import TreatyError
+from treaty.fitness import RowRisk
+from treaty.forecast.bounds import Bound, bound_for
+from treaty.forecast.estimate import Estimate, ratio
+from treaty.forecast.rehearsal import Rehearsal, Stage, rehearse, stages
+from treaty.forecast.stand_in import (
+    Kind,
+    StandIn,
+    cross_fitted,
+    dictionary_of,
+    generated_stand_in,
+    read_stand_in,
+)
+from treaty.forecast.verdict import verdict
+from treaty.learners import Plan, learner_for
+from treaty.privacy import Budget
+from treaty.records import Source
+from treaty.terms import Treaty, plan_of
+
+FOLDS = 10
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """The expected worth of a collaboration, with 90% intervals.
+
+    ψ is the relative fitness over all parties' records; lower is better, 0 is the best model of all
+    records in one place without privacy.
+
+    Args:
+        title: of the treaty.
+        method: how it trains.
+        horizon: T.
+        parties: their names, records and budgets.
+        evidence: what stood in for the records.
+        stand_in_rows: how many rows.
+        alike: whether owners were assumed to be alike.
+        together: ψ of the collaboration.
+        cost: f(θ) − f(θ*), the cost of privacy.
+        optimisation: the part of ψ that would be left without noise.
+        noise: the part that noise adds.
+        alone: ψ of each owner's own model, without noise.
+        public_only: ψ of the model of the public rows, if there are any.
+        nothing: ψ of the best constant.
+        curator: ψ of the same plan if one trusted curator held all records at the smallest ε.
+        rate: p²Ξ₂²/(μn²ε²)/f*, a lower bound up to an unknown constant.
+        bound: the papers' bound, corrected, as ψ.
+        published: the papers' bound as they print it, as ψ.
+        runs: how many rehearsals it took.
+        verdict: what it means, in words.
+    """
+
+    title: str
+    method: str
+    horizon: int
+    parties: tuple[tuple[str, int, float], ...]
+    evidence: Kind
+    stand_in_rows: int
+    alike: bool
+    together: Estimate
+    cost: Estimate
+    optimisation: float
+    noise: float
+    alone: dict[str, Estimate]
+    public_only: Estimate | None
+    nothing: Estimate
+    curator: Estimate
+    rate: float
+    bound: Bound
+    published: Bound
+    runs: int
+    verdict: tuple[str, ...]
+
+    def __str__(self) -> str:
+        from treaty.forecast.table import text
+
+        return text(self)
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "title": self.title,
+            "method": self.method,
+            "horizon": self.horizon,
+            "parties": [
+                {"name": name, "records": records, "epsilon": epsilon}
+                for name, records, epsilon in self.parties
+            ],
+            "evidence": self.evidence,
+            "stand_in_rows": self.stand_in_rows,
+            "owners_assumed_alike": self.alike,
+            "must_not_leave": self.evidence == "private",
+            "together": self.together.plain(),
+            "cost_of_privacy": self.cost.plain(),
+            "optimisation": self.optimisation,
+            "noise": self.noise,
+            "alone": {name: estimate.plain() for name, estimate in self.alone.items()},
+            "public_only": None if self.public_only is None else self.public_only.plain(),
+            "nothing": self.nothing.plain(),
+            "curator": self.curator.plain(),
+            "rate": self.rate,
+            "bound": {"theorem": self.bound.theorem, "psi": self.bound.total},
+            "bound_as_published": self.published.total,
+            "runs": self.runs,
+            "verdict": list(self.verdict),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Outlook:
+    """Everything that forecasts of one treaty and of plans near it share.
+
+    Args:
+        plan: the plan, with its step sizes.
+        ready: the folds of the stand-in.
+        evidence: what stands in for the records.
+        rows: how many stand-in rows.
+        public_rows: how many public rows the learner has.
+        from_public: whether it begins at their model.
+    """
+
+    plan: Plan
+    ready: tuple[Stage, ...]
+    evidence: Kind
+    rows: int
+    public_rows: int | None
+    from_public: bool
+
+    def rehearse(self, plan: Plan, *, precision: float = 0.02, seed: int = 0) -> Rehearsal:
+        """Rehearse a plan near this one: other budgets, sizes or parties, the same step sizes."""
+        begin = self.public_rows if self.from_public else None
+        return rehearse(plan, self.ready, public_rows=begin, precision=precision, seed=seed)
+
+    @property
+    def fitness(self) -> float:
+        """f(θ*), averaged over the folds."""
+        return float(np.mean([stage.fitness for stage in self.ready]))
+
+    def own_model(self, plan: Plan, name: str) -> Estimate:
+        """Return ψ of an owner's own model over all of a plan's records."""
+        total = sum(party.records for party in plan.parties)
+        own = next(party.records for party in plan.parties if party.name == name)
+        return self.sampled(
+            1 / own - 1 / total, [stage.apart.get(name, 0.0) for stage in self.ready]
+        )
+
+    def sampled(self, share: float, apart: Sequence[float] | None = None) -> Estimate:
+        """Return ψ of a model of a sample: ½ tr(H⁻¹G) · share, as lucky as samples are.
+
+        Args:
+            share: 1/n_i − 1/n for one of the owners, 1/m + 1/n for m rows of nobody's.
+            apart: what the sample's owner differs by, fold by fold.
+        """
+        differ = [0.0] * len(self.ready) if apart is None else list(apart)
+        chance = [stage.sampling * share for stage in self.ready]
+        total = [max(d, 0.0) + c for d, c in zip(differ, chance, strict=True)]
+        luck = float(np.mean([0.5 * np.sum((stage.spectrum * share) ** 2) for stage in self.ready]))
+        return ratio(total, [stage.fitness for stage in self.ready], luck / self.fitness**2)
+
+
+def outlook(
+    treaty: Treaty,
+    stand_in: Source | None = None,
+    *,
+    private: bool = False,
+    by: str | None = None,
+    generate: bool = False,
+    public_rows: int | None = None,
+    folds: int = FOLDS,
+) -> Outlook:
+    """Make a treaty ready to be forecast.
+
+    Args:
+        treaty: the treaty.
+        stand_in: rows that stand in for the owners' records.
+        private: whether they are somebody's private ones; the result must then not leave.
+        by: the column that says whose each row is, where owners differ.
+        generate: without rows: make some up from the treaty's bounds, the weakest evidence.
+        public_rows: how many public rows the learner has; all of a public stand-in if not given.
+        folds: into how many parts the stand-in is cut.
+    """
+    if stand_in is not None:
+        rows = read_stand_in(treaty.features, treaty.target, stand_in, private=private, by=by)
+    elif generate:
+        rows = generated_stand_in(treaty.features, treaty.target)
+    else:
+        raise TreatyError(
+            "a forecast needs rows to stand in for the records: give a file with --stand-in, "
+            "or --generate rows from the treaty's bounds alone"
+        )
+    fitted = treaty.fitted or dictionary_of(treaty.dictionary, treaty.features, rows)
+    plan = plan_of(treaty.model_copy(update={"fitted": fitted}))
+    if public_rows is None and rows.kind == "public":
+        public_rows = rows.rows
+    if public_rows is None and fitted.public_rows:
+        public_rows = fitted.public_rows
+    from_public = treaty.training.start == "public"
+    if from_public and public_rows is None:
+        raise TreatyError(
+            "training.start: the learner begins at the public model: say of how many rows, "
+            "with --public-rows"
+        )
+    plan = _with_steps(plan, fitted.apply(rows.encoded)[0], rows)
+    parts = cross_fitted(treaty.dictionary, treaty.features, fitted, rows, folds)
+    return Outlook(plan, tuple(stages(plan, parts)), rows.kind, rows.rows, public_rows, from_public)
+
+
+def _with_steps(plan: Plan, x: Any, rows: StandIn) -> Plan:
+    """Return the plan with the step sizes its learner would derive from these rows."""
+    risk = RowRisk(plan.problem.fitness_loss, np.ascontiguousarray(x), rows.target)
+    learner = learner_for(plan, public=risk)
+    return replace(plan, parameters={**plan.parameters, **learner.step_sizes})
+
+
+def forecast(
+    treaty: Treaty,
+    stand_in: Source | None = None,
+    *,
+    private: bool = False,
+    by: str | None = None,
+    generate: bool = False,
+    public_rows: int | None = None,
+    precision: float = 0.02,
+    seed: int = 0,
+) -> Forecast:
+    """Say what a collaboration is worth before anyone trains or spends.
+
+    Args:
+        treaty: the treaty.
+        stand_in: rows that stand in for the owners' records.
+        private: whether they are somebody's private ones; the report must then not leave.
+        by: the column that says whose each row is, where owners differ.
+        generate: without rows: make some up from the treaty's bounds, the weakest evidence.
+        public_rows: how many public rows the learner has; all of a public stand-in if not given.
+        precision: the relative Monte-Carlo error to reach.
+        seed: of the rehearsals.
+
+    Example:
+        print(treaty.forecast(treaty.load("treaty.toml"), treaty.Source("public.parquet")))
+    """
+    seen = outlook(
+        treaty, stand_in, private=private, by=by, generate=generate, public_rows=public_rows
+    )
+    return forecast_of(seen, treaty.title, alike=by is None, precision=precision, seed=seed)
+
+
+def forecast_of(
+    seen: Outlook, title: str, *, alike: bool = True, precision: float = 0.02, seed: int = 0
+) -> Forecast:
+    """Return the forecast of an outlook's own plan."""
+    plan = seen.plan
+    total = sum(party.records for party in plan.parties)
+    result = seen.rehearse(plan, precision=precision, seed=seed)
+    smallest = min(party.budget.epsilon for party in plan.parties)
+    together = result.psi
+    alone = {party.name: seen.own_model(plan, party.name) for party in plan.parties}
+    nothing = ratio(
+        [stage.constant - stage.fitness for stage in seen.ready],
+        [stage.fitness for stage in seen.ready],
+    )
+    public_only = (
+        None if seen.public_rows is None else seen.sampled(1 / seen.public_rows + 1 / total)
+    )
+    learner = learner_for(plan)
+    scale = seen.fitness
+    return Forecast(
+        title=title,
+        method=plan.method,
+        horizon=plan.horizon,
+        parties=tuple((p.name, p.records, p.budget.epsilon) for p in plan.parties),
+        evidence=seen.evidence,
+        stand_in_rows=seen.rows,
+        alike=alike,
+        together=together,
+        cost=Estimate(together.value * scale, together.low * scale, together.high * scale),
+        optimisation=result.optimisation,
+        noise=result.noise,
+        alone=alone,
+        public_only=public_only,
+        nothing=nothing,
+        curator=_curator(seen, precision, seed),
+        rate=_rate(plan, smallest) / scale,
+        bound=_as_psi(bound_for(plan, learner), scale),
+        published=_as_psi(bound_for(plan, learner, as_published=True), scale),
+        runs=result.runs,
+        verdict=verdict(together, alone, public_only, nothing, seen.evidence),
+    )
+
+
+def _curator(seen: Outlook, precision: float, seed: int) -> Estimate:
+    """The same plan with one trusted curator who holds all records at the smallest ε."""
+    plan = seen.plan
+    poorest = min(plan.parties, key=lambda party: party.budget.epsilon)
+    whole = replace(
+        poorest,
+        name="curator",
+        records=sum(party.records for party in plan.parties),
+        budget=Budget(poorest.budget.epsilon, poorest.budget.delta),
+        answers=None,
+        rate=1.0,
+        away=(),
+    )
+    single = replace(plan, parties=(whole,), blocs=(), overlap=1, frequency_scaling="off")
+    ready = [replace(stage, risks={"curator": _any(stage)}) for stage in seen.ready]
+    begin = seen.public_rows if seen.from_public else None
+    return rehearse(single, ready, public_rows=begin, precision=precision, seed=seed).psi
+
+
+def _any(stage: Stage) -> Any:
+    from treaty.fitness import pooled
+
+    distinct = list({id(risk): risk for risk in stage.risks.values()}.values())
+    return distinct[0] if len(distinct) == 1 else pooled(list(stage.risks.values()))
+
+
+def _rate(plan: Plan, epsilon: float) -> float:
+    """p²Ξ₂²/(μn²ε²) (Bassily, Smith, Thakurta 2014): a rate, its constant is not known."""
+    problem = plan.problem
+    if problem.ridge == 0 or math.isinf(epsilon):
+        return 0.0
+    total = sum(party.records for party in plan.parties)
+    steep = problem.gradient_bound("l2")
+    return problem.dimension**2 * steep**2 / (problem.ridge * total**2 * epsilon**2)
+
+
+def _as_psi(bound: Bound, fitness: float) -> Bound:
+    return Bound(bound.theorem, bound.optimisation / fitness, bound.noise / fitness)

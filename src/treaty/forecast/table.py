@@ -1,0 +1,71 @@
+"""A forecast as a table."""
+
+import io
+import math
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from treaty.forecast.estimate import Estimate
+
+if TYPE_CHECKING:
+    from treaty.forecast.forecast import Forecast
+
+EVIDENCE = {
+    "public": "public rows",
+    "private": "private rows; this report must not leave",
+    "generated": "rows made up from public bounds, the weakest evidence",
+}
+
+
+def text(forecast: "Forecast") -> str:
+    """Return a forecast as text."""
+    out = io.StringIO()
+    Console(file=out, width=100).print(render(forecast))
+    return out.getvalue().rstrip()
+
+
+def render(forecast: "Forecast") -> Group:
+    """Return a forecast as something Rich prints."""
+    table = Table(header_style="bold")
+    table.add_column("model")
+    table.add_column("ψ", justify="right")
+    table.add_column("90% interval", justify="right")
+    _row(table, "together, private", forecast.together, style="bold green")
+    table.add_row("  of which optimisation leaves", _number(forecast.optimisation), "")
+    table.add_row("  of which noise adds", _number(forecast.noise), "")
+    ranked = sorted(forecast.alone.items(), key=lambda item: item[1].value)
+    for name, estimate in ranked if len(ranked) <= 12 else [*ranked[:4], *ranked[-4:]]:
+        _row(table, f"{name} alone", estimate)
+    if len(ranked) > 12:
+        table.add_row(f"  ({len(ranked) - 8} owners in between)", "", "")
+    if forecast.public_only is not None:
+        _row(table, "public rows only", forecast.public_only)
+    _row(table, "nothing: a constant guess", forecast.nothing)
+    _row(table, "floor: one trusted curator, same plan", forecast.curator, style="dim")
+    table.add_row(
+        "floor: rate of Bassily et al. (constant unknown)", _number(forecast.rate), "", style="dim"
+    )
+    bound = forecast.bound
+    table.add_row(f"bound: {bound.theorem}, corrected", _number(bound.total), "", style="dim")
+    table.add_row(
+        f"bound: {bound.theorem}, as published", _number(forecast.published.total), "", style="dim"
+    )
+    head = Text(
+        f"{forecast.title}\n{len(forecast.parties)} parties, {forecast.method}, T = "
+        f"{forecast.horizon}; from {forecast.stand_in_rows:,} {EVIDENCE[forecast.evidence]}; "
+        + ("owners assumed alike" if forecast.alike else "owners told apart")
+    )
+    cost = Text(f"cost of privacy f(θ) − f(θ*): {forecast.cost}")
+    return Group(head, table, cost, *(Text(line) for line in forecast.verdict))
+
+
+def _row(table: Table, name: str, estimate: Estimate, style: str | None = None) -> None:
+    interval = f"[{_number(estimate.low)}, {_number(estimate.high)}]"
+    table.add_row(Text(name), _number(estimate.value), Text(interval), style=style)
+
+
+def _number(value: float) -> str:
+    return "—" if math.isinf(value) else f"{value:.3g}"
