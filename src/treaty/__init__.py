@@ -4,18 +4,24 @@ The handful of names that most programs need:
 
     treaty.load        read a treaty from TOML
     treaty.sources     where each party's records are
+    treaty.forecast    what a collaboration is worth, before anyone trains
+    treaty.advise      whom to invite, which ε, at what price
     treaty.assemble    read the records under the treaty
     treaty.train       train once, with live noise and real budgets
     treaty.simulate    train many times at once, with simulated noise
     treaty.Model       the trained model: scikit-learn estimator, JSON
 """
 
+from treaty.advice import Advice as Advice
+from treaty.advice import advise as advise
 from treaty.errors import Refusal as Refusal
 from treaty.errors import TreatyError as TreatyError
 from treaty.fitness import Problem as Problem
 from treaty.fitness import risk_of as risk_of
 from treaty.fitness import yardstick as yardstick
 from treaty.fitness.model import Model as Model
+from treaty.forecast import Forecast as Forecast
+from treaty.forecast import forecast as forecast
 from treaty.learners import Party as Party
 from treaty.learners import Plan as Plan
 from treaty.losses import Domain as Domain

@@ -6,8 +6,10 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from treaty.cli.advise import advise
 from treaty.cli.demo import demo
 from treaty.cli.fit import fit
+from treaty.cli.forecast import forecast
 from treaty.cli.init import init
 from treaty.cli.simulate import simulate
 from treaty.cli.train import train
@@ -19,7 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Is a model trained together under differential privacy worth it, and for whom?",
 )
-for command in (init, fit, train, simulate, demo):
+for command in (init, fit, forecast, advise, train, simulate, demo):
     app.command()(command)
 
 

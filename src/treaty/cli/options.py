@@ -20,4 +20,17 @@ Public = Annotated[
     Path | None,
     typer.Option("--public", metavar="FILE", help="Public rows (CSV, Parquet): they are no one's."),
 ]
+StandIn = Annotated[
+    Path | None,
+    typer.Option("--stand-in", metavar="FILE", help="Rows that stand in for the records."),
+]
+Private = Annotated[
+    bool, typer.Option("--private", help="They are private: the report must not leave.")
+]
+Generate = Annotated[
+    bool, typer.Option("--generate", help="Make rows up from the treaty's bounds: weak evidence.")
+]
+PublicRows = Annotated[
+    int | None, typer.Option("--public-rows", help="How many public rows the learner has.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of tables.")]

@@ -4,7 +4,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,11 @@ def progress_bar(what: str, *, quiet: bool) -> Generator[Tick]:
     with bar:
         task = bar.add_task(what, total=1)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def waiting(what: str, *, quiet: bool) -> AbstractContextManager[object]:
+    """Show that something of unknown length is going on, on standard error."""
+    return nullcontext() if quiet else Console(stderr=True).status(what)
 
 
 def check_writable(path: Path | None, *, picture: bool = False) -> None:

@@ -167,6 +167,7 @@ def rehearse(
     *,
     public_rows: int | None = None,
     precision: float = 0.02,
+    runs: int = 24,
     seed: int = 0,
 ) -> Rehearsal:
     """Run a plan on every fold, with its own n_i, ε_i, T, mechanism, caps and clocks.
@@ -177,13 +178,13 @@ def rehearse(
         public_rows: for a learner that begins at the public model: how many rows that is of. Starts
             are then drawn as far from the optimum as models of so many rows are.
         precision: the relative Monte-Carlo error to reach, as far as 2,000 runs do.
+        runs: how many runs on each fold to begin with.
         seed: of clocks, noise and starts. Plans rehearsed under one seed share their randomness.
     """
     total = sum(party.records for party in plan.parties)
     silent = plan.with_parties(
         tuple(replace(party, budget=Budget(math.inf)) for party in plan.parties)
     )
-    runs = 24
     while True:
         noisy = [_costs(plan, s, runs, seed + i, public_rows, total) for i, s in enumerate(ready)]
         mean = float(np.mean([costs.mean() for costs in noisy]))

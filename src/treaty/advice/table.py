@@ -1,0 +1,76 @@
+"""Advice as tables."""
+
+import io
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from treaty.advice.advise import Advice
+
+
+def text(advice: "Advice") -> str:
+    """Return advice as text."""
+    out = io.StringIO()
+    Console(file=out, width=100).print(render(advice))
+    return out.getvalue().rstrip()
+
+
+def render(advice: "Advice") -> Group:
+    """Return advice as something Rich prints."""
+    table = Table(header_style="bold")
+    table.add_column("owner")
+    for name in ("records", "ε", "invite", "adds", "Shapley", "ψ alone", "joining pays"):
+        table.add_column(name, justify="right")
+    for owner in advice.owners:
+        table.add_row(
+            Text(owner.name),
+            f"{owner.records:,}",
+            f"{owner.epsilon:g}",
+            "yes" if owner.invited else "no",
+            f"{owner.adds:.2g}",
+            f"{owner.shapley:.2g}",
+            f"{owner.alone:.3g}",
+            "yes" if owner.joins else "no",
+            style=None if owner.invited else "dim",
+        )
+    lines = [
+        Text(advice.title),
+        Text(f"everybody together: ψ = {advice.everybody}"),
+        table,
+        Text(
+            f"Invite {len(advice.coalition)} of {len(advice.owners)}: ψ = {advice.recommended:.3g}, "
+            f"against {advice.all_invited:.3g} with everybody and {advice.without:.3g} without "
+            "any coalition."
+        ),
+        Text(
+            "Weighed by precision (n²ε²) instead of by records, everybody together would reach "
+            f"{advice.with_precision_weights:.3g}."
+        ),
+    ]
+    if advice.reach is not None:
+        lines += [Text(line) for line in _reach(advice)]
+    if advice.budgets is not None and advice.priced is not None:
+        granted = ", ".join(f"{name} {epsilon:.3g}" for name, epsilon in advice.budgets.items())
+        lines.append(Text(f"Budgets for the money: {granted}; ψ = {advice.priced:.3g}."))
+    return Group(*lines)
+
+
+def _reach(advice: "Advice") -> list[str]:
+    found = advice.reach
+    assert found is not None
+    lines = [f"To reach ψ = {found.target:g} with everybody:"]
+    if found.epsilon_factor is not None:
+        lines.append(f"  every ε times {found.epsilon_factor:.3g},")
+    if found.records_factor is not None:
+        lines.append(f"  or everybody's records times {found.records_factor:.3g},")
+    if found.owners is not None:
+        lines.append(f"  or {found.owners:,} owners like the average one.")
+    if found.owner is not None:
+        if found.owner_epsilon is None:
+            lines.append(f"  No ε of {found.owner} alone reaches it.")
+        else:
+            lines.append(f"  With only {found.owner} changing: its ε at {found.owner_epsilon:.3g}.")
+    return lines

@@ -1,0 +1,110 @@
+"""The worth of a coalition, from one rehearsal: fast enough to compare a million of them.
+
+For owners that are alike, a coalition S of n_S records, trained together and judged on everybody's n
+records, has
+
+    ψ(S) ≈ optimisation + κ·Σ_{i∈S} w_i² v_i + (½ tr(H⁻¹G)/f*)·(1/n_S − 1/n)
+
+with w_i its weights and v_i the variance of owner i's noise. κ, what noise does to ψ, comes from a
+rehearsal at budgets large enough for the projection to be idle; the last term is what fewer records
+cost.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from treaty.arrays import FloatArray
+from treaty.forecast import Outlook
+from treaty.learners import Plan
+from treaty.privacy import Budget
+
+
+@dataclass(frozen=True, eq=False)
+class Worth:
+    """What decides how good a coalition is.
+
+    Args:
+        names: the owners.
+        records: n_i.
+        noise: κ n_i² v_i, so that a coalition's noise costs Σ noise / n_S².
+        sampling: ½ tr(H⁻¹G)/f*.
+        optimisation: what the method leaves without noise.
+        nothing: ψ without any coalition: of the public rows, or of a constant.
+        precision_weights: whether owners are weighed by precision instead of by records.
+    """
+
+    names: tuple[str, ...]
+    records: FloatArray
+    noise: FloatArray
+    sampling: float
+    optimisation: float
+    nothing: float
+    precision_weights: bool = False
+
+    @property
+    def total(self) -> float:
+        """n, everybody's records."""
+        return float(self.records.sum())
+
+    def psi(self, members: FloatArray) -> FloatArray:
+        """Return ψ of coalitions given as rows of zeros and ones; of none, what there is without."""
+        size = members @ self.records
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.precision_weights:
+                spent = 1.0 / (members @ (self.records**2 / self.noise))
+            else:
+                spent = (members @ self.noise) / size**2
+            psi = self.optimisation + spent + self.sampling * (1 / size - 1 / self.total)
+        return np.where(size > 0, psi, self.nothing)
+
+    def alone(self) -> FloatArray:
+        """Return ψ of every owner's own model, without noise."""
+        return self.sampling * (1 / self.records - 1 / self.total)
+
+    def with_precision_weights(self) -> "Worth":
+        """Return the worth if owners were weighed by n_i²ε_i²."""
+        return replace(self, precision_weights=True)
+
+
+def worth_of(seen: Outlook, *, seed: int = 0) -> Worth:
+    """Measure κ, the optimisation and the sampling cost of an outlook's plan."""
+    plan = seen.plan
+    generous, factor = plan, 1.0
+    result = seen.rehearse(generous, seed=seed)
+    while result.psi.value > IDLE and factor < 1e6:
+        factor *= 10
+        generous = _at(plan, factor)
+        result = seen.rehearse(generous, seed=seed)
+    variance = np.array([plan.mechanism.variance(s) for s in plan.scales])
+    generous_variance = np.array([plan.mechanism.variance(s) for s in generous.scales])
+    heard = float(generous.shares**2 @ generous_variance)
+    kappa = result.noise / heard if heard > 0 else 0.0
+    records = np.array([float(party.records) for party in plan.parties])
+    sampling = float(np.mean([stage.sampling for stage in seen.ready])) / seen.fitness
+    constant = float(np.mean([stage.constant for stage in seen.ready])) / seen.fitness - 1
+    without = constant
+    if seen.public_rows is not None:
+        without = min(constant, sampling * (1 / seen.public_rows + 1 / float(records.sum())))
+    return Worth(
+        names=tuple(party.name for party in plan.parties),
+        records=records,
+        noise=kappa * records**2 * variance,
+        sampling=sampling,
+        optimisation=result.optimisation,
+        nothing=without,
+        precision_weights=plan.weights == "precision",
+    )
+
+
+IDLE = 0.5
+"""Below this ψ noise acts in proportion: the projection is idle."""
+
+
+def _at(plan: Plan, factor: float) -> Plan:
+    return plan.with_parties(
+        tuple(
+            replace(party, budget=Budget(party.budget.epsilon * factor, party.budget.delta))
+            for party in plan.parties
+        )
+    )

@@ -1,0 +1,86 @@
+"""treaty advise: whom to invite, which ε, at what price."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from treaty.cli.options import Generate, Json, Private, PublicRows, StandIn, TreatyFile
+from treaty.cli.output import check_writable, console, print_json, waiting
+from treaty.errors import TreatyError
+
+
+def advise(
+    treaty: TreatyFile,
+    stand_in: StandIn = None,
+    private: Private = False,
+    generate: Generate = False,
+    public_rows: PublicRows = None,
+    target: Annotated[
+        float | None, typer.Option("--target", metavar="PSI", help="A ψ to reach.")
+    ] = None,
+    owner: Annotated[
+        str | None,
+        typer.Option("--owner", metavar="NAME", help="For the target: whose ε alone would do."),
+    ] = None,
+    prices: Annotated[
+        list[str] | None,
+        typer.Option("--prices", metavar="NAME=PRICE", help="Price of a unit of ε; repeat."),
+    ] = None,
+    spend: Annotated[
+        float | None, typer.Option("--spend", metavar="MONEY", help="What there is to spend.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw scenarios and break-even.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say whom to invite, what each owner adds, and what a target or a price asks for.
+
+    Example:
+
+        treaty demo --keep flights
+
+        treaty advise flights/treaty.toml --stand-in flights/public.parquet --target 0.001
+    """
+    import treaty as t
+    from treaty.advice import advice_of
+    from treaty.advice.table import render
+    from treaty.forecast import outlook
+
+    check_writable(plot, picture=True)
+    document = t.load(treaty)
+    source = None if stand_in is None else t.Source(stand_in)
+    with waiting("rehearsing", quiet=as_json):
+        seen = outlook(
+            document, source, private=private, generate=generate, public_rows=public_rows
+        )
+        told = advice_of(
+            seen,
+            document.title,
+            target=target,
+            owner=owner,
+            prices=None if prices is None else _prices(prices),
+            spend=spend,
+        )
+        if plot is not None:
+            from treaty.advice.picture import draw
+
+            draw(seen, plot)
+    if as_json:
+        print_json(told.plain())
+        return
+    console.print(render(told))
+    if private:
+        console.print("Made from private records without noise: this report must not leave.")
+
+
+def _prices(pairs: list[str]) -> dict[str, float]:
+    prices: dict[str, float] = {}
+    for pair in pairs:
+        name, _, price = pair.rpartition("=")
+        try:
+            prices[name] = float(price)
+        except ValueError as error:
+            raise TreatyError(f'--prices takes NAME=PRICE, not "{pair}"') from error
+    return prices

@@ -1,0 +1,65 @@
+"""treaty forecast: what the collaboration is worth, before anyone trains."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from treaty.cli.options import Generate, Json, Private, PublicRows, StandIn, TreatyFile
+from treaty.cli.output import check_writable, console, print_json, waiting
+
+
+def forecast(
+    treaty: TreatyFile,
+    stand_in: StandIn = None,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", metavar="COLUMN", help="Whose each row is, where owners differ."),
+    ] = None,
+    private: Private = False,
+    generate: Generate = False,
+    public_rows: PublicRows = None,
+    precision: Annotated[
+        float, typer.Option("--precision", help="Relative Monte-Carlo error to reach.")
+    ] = 0.02,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw ψ against ε and n.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what a collaboration is worth, for whom, before anyone spends budget.
+
+    The real algorithm runs on stand-in rows with the noise of the real plan. Beside the expected ψ:
+    each owner alone, the public rows only, a constant guess, the papers' bounds and a floor.
+
+    Example:
+
+        treaty demo --keep flights
+
+        treaty forecast flights/treaty.toml --stand-in flights/public.parquet --by carrier
+    """
+    import treaty as t
+    from treaty.forecast import forecast_of, outlook
+    from treaty.forecast.table import render
+
+    check_writable(plot, picture=True)
+    document = t.load(treaty)
+    source = None if stand_in is None else t.Source(stand_in)
+    with waiting("rehearsing", quiet=as_json):
+        seen = outlook(
+            document,
+            source,
+            private=private,
+            by=by,
+            generate=generate,
+            public_rows=public_rows,
+        )
+        told = forecast_of(seen, document.title, alike=by is None, precision=precision)
+        if plot is not None:
+            from treaty.forecast.picture import draw
+
+            draw(seen, told, plot)
+    if as_json:
+        print_json(told.plain())
+    else:
+        console.print(render(told))

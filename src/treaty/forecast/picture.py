@@ -1,0 +1,71 @@
+"""ψ against ε and n: a surface, and log-log lines with their slopes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from treaty.arrays import FloatArray
+from treaty.errors import TreatyError
+from treaty.forecast.forecast import Forecast, Outlook
+from treaty.learners import Plan
+from treaty.privacy import Budget
+
+FACTORS = np.logspace(-1, 1, 5)
+
+
+def draw(seen: Outlook, told: Forecast, path: Path) -> None:
+    """Rehearse budgets and sizes around the treaty's own, and draw ψ against both."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise TreatyError("pictures need Matplotlib: pip install 'treaty[demo]'") from error
+    grid: FloatArray = np.array(
+        [
+            [seen.rehearse(scaled(seen.plan, e, n), precision=0.05).psi.value for e in FACTORS]
+            for n in FACTORS
+        ]
+    )
+    figure = Figure(figsize=(13, 4.2), layout="constrained")
+    surface, by_epsilon, by_size = figure.subplots(1, 3)
+    drawn = surface.contourf(
+        FACTORS, FACTORS, np.log10(np.maximum(grid, 1e-12)), 12, cmap="viridis_r"
+    )
+    figure.colorbar(drawn, ax=surface, label="log₁₀ ψ")
+    surface.plot([1], [1], "*", color="white", markersize=14)
+    surface.set(xscale="log", yscale="log", xlabel="every ε times", ylabel="every n times")
+    surface.set_title("ψ against ε and n (★ the treaty)", loc="left", fontsize=11)
+    for axes, along, what in ((by_epsilon, grid, "ε"), (by_size, grid.T, "n")):
+        other = "n" if what == "ε" else "ε"
+        for index in (0, 2, 4):
+            psi: FloatArray = along[index]
+            slope = float(np.polyfit(np.log(FACTORS), np.log(np.maximum(psi, 1e-12)), 1)[0])
+            label = f"{other} × {FACTORS[index]:g}, slope {slope:.2f}"
+            axes.plot(FACTORS, psi, "o-", label=label)
+        for value, color, name in _levels(told):
+            axes.axhline(value, color=color, linestyle="--", linewidth=1, label=name)
+        axes.set(xscale="log", yscale="log", xlabel=f"every {what} times", ylabel="ψ")
+        axes.legend(frameon=False, fontsize=8, loc="lower left")
+        axes.grid(alpha=0.3)
+    figure.savefig(path, dpi=150)
+
+
+def _levels(told: Forecast) -> list[tuple[float, str, str]]:
+    levels = [(told.nothing.value, "C3", "nothing")]
+    if told.public_only is not None:
+        levels.append((told.public_only.value, "C1", "public rows only"))
+    return levels
+
+
+def scaled(plan: Plan, budgets: float, sizes: float) -> Plan:
+    """Return the plan with every ε and every n_i multiplied."""
+    return plan.with_parties(
+        tuple(
+            replace(
+                party,
+                budget=Budget(party.budget.epsilon * budgets, party.budget.delta),
+                records=max(2, round(party.records * sizes)),
+            )
+            for party in plan.parties
+        )
+    )
