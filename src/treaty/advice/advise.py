@@ -99,6 +99,7 @@ def advise(
     treaty: Treaty,
     stand_in: Source | None = None,
     *,
+    by: str | None = None,
     private: bool = False,
     generate: bool = False,
     public_rows: int | None = None,
@@ -110,11 +111,13 @@ def advise(
 ) -> Advice:
     """Say whom to invite, what each owner adds, and what a target or a price asks for.
 
-    Owners are taken to be alike.
+    Coalitions are compared as if owners were alike; what an owner is alone takes into account that it
+    differs, where the stand-in tells owners apart.
 
     Args:
         treaty: the treaty.
         stand_in: rows that stand in for the owners' records.
+        by: the column that says whose each row is, where owners differ.
         private: whether they are somebody's private ones; the advice must then not leave.
         generate: without rows: make some up from the treaty's bounds.
         public_rows: how many public rows the learner has.
@@ -124,7 +127,9 @@ def advise(
         spend: what there is to spend at those prices.
         seed: of the rehearsals.
     """
-    seen = outlook(treaty, stand_in, private=private, generate=generate, public_rows=public_rows)
+    seen = outlook(
+        treaty, stand_in, by=by, private=private, generate=generate, public_rows=public_rows
+    )
     return advice_of(
         seen, treaty.title, target=target, owner=owner, prices=prices, spend=spend, seed=seed
     )

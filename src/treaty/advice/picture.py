@@ -45,7 +45,8 @@ def _scenarios(figure: Any, panels: Any, worth: Worth, epsilons: FloatArray) -> 
         return np.log10(worth.optimisation + noise / total**2)
 
     drawings = [log_psi(sizes, budgets) for _, sizes, budgets in cases]
-    levels = np.linspace(min(d.min() for d in drawings) - 1e-6, max(d.max() for d in drawings), 21)
+    lowest, highest = float(np.min(drawings)), float(np.max(drawings))
+    levels = np.linspace(lowest - 1e-6, highest + 1e-6, 21)
     for axes, (name, _, _), psi in zip(panels, cases, drawings, strict=True):
         drawn = axes.contourf(e1, n1, psi, levels, cmap="viridis_r")
         figure.colorbar(drawn, ax=axes, label="log₁₀ ψ")

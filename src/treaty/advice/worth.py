@@ -31,6 +31,7 @@ class Worth:
         sampling: ½ tr(H⁻¹G)/f*.
         optimisation: what the method leaves without noise.
         nothing: ψ without any coalition: of the public rows, or of a constant.
+        apart: what each owner's own model costs beyond its small number of records, because it differs.
         precision_weights: whether owners are weighed by precision instead of by records.
     """
 
@@ -40,6 +41,7 @@ class Worth:
     sampling: float
     optimisation: float
     nothing: float
+    apart: FloatArray
     precision_weights: bool = False
 
     @property
@@ -60,22 +62,28 @@ class Worth:
 
     def alone(self) -> FloatArray:
         """Return ψ of every owner's own model, without noise."""
-        return self.sampling * (1 / self.records - 1 / self.total)
+        return self.sampling * (1 / self.records - 1 / self.total) + self.apart
 
     def with_precision_weights(self) -> "Worth":
         """Return the worth if owners were weighed by n_i²ε_i²."""
         return replace(self, precision_weights=True)
 
 
-def worth_of(seen: Outlook, *, seed: int = 0) -> Worth:
-    """Measure κ, the optimisation and the sampling cost of an outlook's plan."""
+def worth_of(seen: Outlook, *, precision: float = 0.05, seed: int = 0) -> Worth:
+    """Measure κ, the optimisation and the sampling cost of an outlook's plan.
+
+    Args:
+        seen: the outlook.
+        precision: the relative Monte-Carlo error to reach.
+        seed: of the rehearsals.
+    """
     plan = seen.plan
     generous, factor = plan, 1.0
-    result = seen.rehearse(generous, seed=seed)
+    result = seen.rehearse(generous, precision=precision, seed=seed)
     while result.psi.value > IDLE and factor < 1e6:
         factor *= 10
         generous = _at(plan, factor)
-        result = seen.rehearse(generous, seed=seed)
+        result = seen.rehearse(generous, precision=precision, seed=seed)
     variance = np.array([plan.mechanism.variance(s) for s in plan.scales])
     generous_variance = np.array([plan.mechanism.variance(s) for s in generous.scales])
     heard = float(generous.shares**2 @ generous_variance)
@@ -93,6 +101,13 @@ def worth_of(seen: Outlook, *, seed: int = 0) -> Worth:
         sampling=sampling,
         optimisation=result.optimisation,
         nothing=without,
+        apart=np.array(
+            [
+                max(0.0, float(np.mean([s.apart.get(party.name, 0.0) for s in seen.ready])))
+                for party in plan.parties
+            ]
+        )
+        / seen.fitness,
         precision_weights=plan.weights == "precision",
     )
 

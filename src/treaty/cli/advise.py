@@ -13,6 +13,10 @@ from treaty.errors import TreatyError
 def advise(
     treaty: TreatyFile,
     stand_in: StandIn = None,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", metavar="COLUMN", help="Whose each row is, where owners differ."),
+    ] = None,
     private: Private = False,
     generate: Generate = False,
     public_rows: PublicRows = None,
@@ -53,7 +57,7 @@ def advise(
     source = None if stand_in is None else t.Source(stand_in)
     with waiting("rehearsing", quiet=as_json):
         seen = outlook(
-            document, source, private=private, generate=generate, public_rows=public_rows
+            document, source, by=by, private=private, generate=generate, public_rows=public_rows
         )
         told = advice_of(
             seen,

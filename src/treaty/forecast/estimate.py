@@ -30,7 +30,12 @@ class Estimate:
         return {"value": self.value, "low": self.low, "high": self.high}
 
 
-def ratio(above: Sequence[float], below: Sequence[float], extra_variance: float = 0.0) -> Estimate:
+def ratio(
+    above: Sequence[float],
+    below: Sequence[float],
+    extra_variance: float = 0.0,
+    monte_carlo: float = 0.0,
+) -> Estimate:
     """Return Σ above / Σ below over random halves, with an interval from their disagreement.
 
     The error of a ratio follows from the residuals above − ratio·below. Random halves of a sample
@@ -40,7 +45,8 @@ def ratio(above: Sequence[float], below: Sequence[float], extra_variance: float 
     Args:
         above: the numerators, one for each half.
         below: the denominators.
-        extra_variance: variance of the ratio from elsewhere, added to that of the folds.
+        extra_variance: variance of the ratio from elsewhere, added to that of the halves.
+        monte_carlo: variance of each numerator by chance alone; it averages out over the halves.
     """
     a, b = np.asarray(above, float), np.asarray(below, float)
     value = float(a.mean() / b.mean())
@@ -48,7 +54,8 @@ def ratio(above: Sequence[float], below: Sequence[float], extra_variance: float 
         return Estimate(value, value, value)
     residual = a - value * b
     folds = len(a)
-    of_folds = float(residual.var(ddof=1) / b.mean() ** 2)
+    by_chance = min(monte_carlo, float(residual.var(ddof=1)))
+    of_folds = (float(residual.var(ddof=1)) - by_chance * (1 - 1 / folds)) / float(b.mean()) ** 2
     t = float(stats.t.ppf(0.95, folds - 1))
     spread = math.sqrt(t**2 * of_folds + 1.645**2 * extra_variance)
     if value <= 0:

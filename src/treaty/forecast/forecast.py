@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
-from treaty.fitness import RowRisk
+from treaty.fitness import RowRisk, model_alone
 from treaty.forecast.bounds import Bound, bound_for
 from treaty.forecast.estimate import Estimate, ratio
 from treaty.forecast.rehearsal import Rehearsal, Stage, rehearse, stages
@@ -209,15 +210,16 @@ def outlook(
             "training.start: the learner begins at the public model: say of how many rows, "
             "with --public-rows"
         )
-    plan = _with_steps(plan, fitted.apply(rows.encoded)[0], rows)
+    plan = _with_steps(plan, fitted.apply(rows.encoded)[0], rows, from_public)
     parts = cross_fitted(treaty.dictionary, treaty.features, fitted, rows, folds)
     return Outlook(plan, tuple(stages(plan, parts)), rows.kind, rows.rows, public_rows, from_public)
 
 
-def _with_steps(plan: Plan, x: Any, rows: StandIn) -> Plan:
+def _with_steps(plan: Plan, x: FloatArray, rows: StandIn, from_public: bool) -> Plan:
     """Return the plan with the step sizes its learner would derive from these rows."""
     risk = RowRisk(plan.problem.fitness_loss, np.ascontiguousarray(x), rows.target)
-    learner = learner_for(plan, public=risk)
+    start = model_alone(plan.problem, risk) if from_public else None
+    learner = learner_for(plan, public=risk, start=start)
     return replace(plan, parameters={**plan.parameters, **learner.step_sizes})
 
 

@@ -203,12 +203,14 @@ def rehearse(
     if public_rows is not None:
         begin = float(np.mean([costs.var(ddof=1) for costs in quiet])) / scale**2
     rows = sum(stage.stick.union.n for stage in ready)
-    psi = ratio([costs.mean() for costs in noisy], fitness)
+    means = [float(costs.mean()) for costs in noisy]
+    by_chance = within / runs
+    psi = ratio(means, fitness, monte_carlo=by_chance)
     sampled = ((psi.high - psi.low) / 2 / 1.645) ** 2 * rows / total
     extra = within / scale**2 / TRAININGS + begin + sampled
     optimisation = float(np.mean([costs.mean() for costs in quiet])) / scale
     return Rehearsal(
-        ratio([costs.mean() for costs in noisy], fitness, extra),
+        ratio(means, fitness, extra, by_chance),
         optimisation,
         max(0.0, psi.value - optimisation),
         drawn,
