@@ -96,9 +96,11 @@ def decide(seed: int) -> tuple[float, float, float]:
     side = advice.owners[0]
     invited = tuple(p for p in parties if p.name in {*advice.coalition, asks.name})
     advised = together(invited) if side.joins else never
+    choice = f"join {len(invited)}" if side.joins else "alone"
     print(
         f"{seed:3} {name:8} {method:20} T {T:3} owners {len(parties)}: always {always:.3g}, never "
-        f"{never:.3g}, advised {advised:.3g} ({'join ' + str(len(invited)) if side.joins else 'alone'})"
+        f"{never:.3g}, advised {advised:.3g} ({choice}); forecast all {advice.all_invited:.3g}, "
+        f"chosen {advice.recommended:.3g}, alone {side.alone:.3g}"
     )
     sys.stdout.flush()
     return always, never, advised

@@ -6,7 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from treaty.advice.coalition import best_coalition, leave_one_out, shapley
+from treaty.advice.coalition import (
+    best_coalition,
+    leave_one_out,
+    recommended_coalition,
+    shapley,
+)
 from treaty.advice.targets import Reach, priced_budgets, reach
 from treaty.advice.worth import Worth, worth_of
 from treaty.errors import TreatyError
@@ -47,7 +52,8 @@ class Advice:
     Args:
         title: of the treaty.
         everybody: ψ with everybody at the table, rehearsed.
-        recommended: ψ of the recommended coalition.
+        recommended: ψ of the recommended coalition: the largest that is nearly as good as the best.
+        best: ψ of the best one.
         all_invited: ψ of everybody by the same reckoning, to compare with.
         with_precision_weights: ψ of everybody, weighed by n_i²ε_i².
         without: ψ without any coalition: of the public rows, or of a constant.
@@ -60,6 +66,7 @@ class Advice:
     title: str
     everybody: Estimate
     recommended: float
+    best: float
     all_invited: float
     with_precision_weights: float
     without: float
@@ -84,6 +91,7 @@ class Advice:
             "title": self.title,
             "everybody": self.everybody.plain(),
             "recommended": self.recommended,
+            "best": self.best,
             "all_invited": self.all_invited,
             "with_precision_weights": self.with_precision_weights,
             "without": self.without,
@@ -152,10 +160,11 @@ def advice_of(
     parties = seen.plan.parties
     epsilons = np.array([party.budget.epsilon for party in parties])
     everybody = np.ones(len(parties))
-    chosen = best_coalition(worth)
+    chosen = recommended_coalition(worth)
     psi = float(worth.psi(chosen[None])[0])
     adds, fair, alone = leave_one_out(worth, chosen), shapley(worth, seed), worth.alone()
-    joined = worth.psi(np.maximum(chosen, np.eye(len(parties))))
+    with_it = np.maximum(chosen, np.eye(len(parties)))
+    joined, typical = worth.psi(with_it), worth.typical_alone()
     budgets = priced = None
     if prices is not None and spend is not None:
         budgets = priced_budgets(worth, epsilons, prices, spend)
@@ -164,6 +173,7 @@ def advice_of(
         title=title,
         everybody=seen.rehearse(seen.plan, seed=seed).psi,
         recommended=psi,
+        best=float(worth.psi(best_coalition(worth)[None])[0]),
         all_invited=float(worth.psi(everybody[None])[0]),
         with_precision_weights=float(worth.with_precision_weights().psi(everybody[None])[0]),
         without=worth.nothing,
@@ -176,7 +186,7 @@ def advice_of(
                 adds=float(adds[i]),
                 shapley=float(fair[i]),
                 alone=float(alone[i]),
-                joins=bool(joined[i] < alone[i]),
+                joins=bool(joined[i] < typical[i] and with_it[i].sum() > 1),
             )
             for i, party in enumerate(parties)
         ),

@@ -3,10 +3,12 @@
 import numpy as np
 
 from treaty.advice.worth import Worth
-from treaty.arrays import FloatArray
+from treaty.arrays import FloatArray, IntArray
 
 EXHAUSTIVE = 20
 """Up to so many owners every coalition is tried."""
+MARGIN = 0.3
+"""How much worse than the best a recommended coalition may be."""
 ORDERS = 4_000
 """How many orders of arrival a Shapley value is averaged over when there are too many to list."""
 
@@ -28,13 +30,37 @@ def best_coalition(worth: Worth) -> FloatArray:
     return first_in_order(worth)
 
 
+def recommended_coalition(worth: Worth, margin: float = MARGIN) -> FloatArray:
+    """Return the largest coalition that is nearly as good as the best: nobody is left out for little.
+
+    A forecast cannot tell differences of a few percent, and owners are never quite alike: leaving one
+    out costs what only it knows. So the order of the best coalition is followed as long as ψ stays
+    within the margin of the lowest.
+    """
+    if worth.precision_weights:
+        return np.ones(len(worth.names))
+    order, psi = _in_order(worth)
+    good = np.flatnonzero(psi <= (1 + margin) * psi.min())
+    return _first(order, int(good[-1]) + 1)
+
+
 def first_in_order(worth: Worth) -> FloatArray:
     """Return the best of the coalitions of the k owners with the least noise per record."""
+    order, psi = _in_order(worth)
+    return _first(order, int(psi.argmin()) + 1)
+
+
+def _in_order(worth: Worth) -> tuple[IntArray, FloatArray]:
+    """Return owners by noise per record, and ψ of the first one, two, three, … of them."""
     order = np.argsort(worth.noise / worth.records, kind="stable")
     size, noise = worth.records[order].cumsum(), worth.noise[order].cumsum()
-    psi = noise / size**2 + worth.sampling / size
+    fewer = worth.sampling * (1 / size - 1 / worth.total)
+    return order, worth.optimisation + noise / size**2 + fewer
+
+
+def _first(order: IntArray, count: int) -> FloatArray:
     members = np.zeros(len(order))
-    members[order[: int(psi.argmin()) + 1]] = 1.0
+    members[order[:count]] = 1.0
     return members
 
 

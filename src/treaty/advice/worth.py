@@ -31,6 +31,7 @@ class Worth:
         sampling: ½ tr(H⁻¹G)/f*.
         optimisation: what the method leaves without noise.
         nothing: ψ without any coalition: of the public rows, or of a constant.
+        luck: how much lower a model of one sample typically is than on average: such costs are skewed.
         apart: what each owner's own model costs beyond its small number of records, because it differs.
         precision_weights: whether owners are weighed by precision instead of by records.
     """
@@ -41,6 +42,7 @@ class Worth:
     sampling: float
     optimisation: float
     nothing: float
+    luck: float
     apart: FloatArray
     precision_weights: bool = False
 
@@ -63,6 +65,10 @@ class Worth:
     def alone(self) -> FloatArray:
         """Return ψ of every owner's own model, without noise."""
         return self.sampling * (1 / self.records - 1 / self.total) + self.apart
+
+    def typical_alone(self) -> FloatArray:
+        """Return the median of what `alone` gives the mean of: better than that is even odds."""
+        return self.luck * self.sampling * (1 / self.records - 1 / self.total) + self.apart
 
     def with_precision_weights(self) -> "Worth":
         """Return the worth if owners were weighed by n_i²ε_i²."""
@@ -101,15 +107,22 @@ def worth_of(seen: Outlook, *, precision: float = 0.05, seed: int = 0) -> Worth:
         sampling=sampling,
         optimisation=result.optimisation,
         nothing=without,
+        luck=float(np.mean([_median_over_mean(stage.spectrum) for stage in seen.ready])),
         apart=np.array(
             [
-                max(0.0, float(np.mean([s.apart.get(party.name, 0.0) for s in seen.ready])))
+                max(0.0, float(np.median([s.apart.get(party.name, 0.0) for s in seen.ready])))
                 for party in plan.parties
             ]
         )
         / seen.fitness,
         precision_weights=plan.weights == "precision",
     )
+
+
+def _median_over_mean(spectrum: FloatArray) -> float:
+    """The median of Σ λ_j z_j² over its mean, by Wilson and Hilferty with the effective number of z."""
+    number = float(spectrum.sum() ** 2 / max(float(spectrum @ spectrum), 1e-300))
+    return (1 - 2 / (9 * max(number, 1.0))) ** 3
 
 
 IDLE = 0.5

@@ -29,6 +29,8 @@ from treaty.simulation import simulate
 TRAININGS = 100
 """An interval is for the mean of so many trainings."""
 MOST_RUNS = 2_000
+SUBSETS = 4
+"""With so many random sets of rows an owner's own rows are compared."""
 FEWEST_OWN = 5
 """Rows of its own that a party needs in a fold to be told apart from the others."""
 
@@ -46,7 +48,7 @@ class Stage:
         fitness: f(θ*) as it would be with the plan's numbers of records.
         constant: f of the best constant.
         apart: where owners are told apart: how much more the model of each owner's own rows costs
-            here than that of everybody's, beyond what its smaller number of rows explains.
+            here than a model of as many rows of everybody's.
     """
 
     risks: Mapping[str, Risk]
@@ -109,12 +111,7 @@ def _stage(plan: Plan, fold: Fold) -> Stage:
     elsewhere = float(stick.fitness(_best(problem, others, shares).theta))
     fitness = elsewhere - 0.5 * float(np.trace(root.T @ of_means @ root))
     sampling = 0.5 * float(spectrum.sum())
-    apart: dict[str, float] = {}
-    if fold.owner is not None:
-        every = sum(risk.n for risk in others.values())
-        for name, risk in others.items():
-            alone = float(stick.fitness(_best(problem, {name: risk}, [1.0]).theta))
-            apart[name] = alone - elsewhere - sampling * (1 / risk.n - 1 / every)
+    apart = _apart(problem, stick, fold.others, others) if fold.owner is not None else {}
     return Stage(
         risks=_shared(plan, risks),
         stick=stick,
@@ -125,6 +122,32 @@ def _stage(plan: Plan, fold: Fold) -> Stage:
         constant=float(stick.fitness(best_constant(problem, stick.union))),
         apart=apart,
     )
+
+
+def _apart(
+    problem: Problem,
+    stick: Yardstick,
+    half: Fold,
+    own: Mapping[str, Risk],
+) -> dict[str, float]:
+    """Return what each owner's own model costs because it differs, not because its rows are few.
+
+    Its model of so many rows is compared with models of as many rows of everybody's: what those cost
+    is chance, however few the rows are.
+    """
+    random = np.random.default_rng(len(half.y))
+    apart: dict[str, float] = {}
+    for name, risk in own.items():
+        if not problem.dimension < risk.n < len(half.y):
+            continue
+        alone = float(stick.fitness(_best(problem, {name: risk}, [1.0]).theta))
+        chance: list[float] = []
+        for _ in range(SUBSETS):
+            some = random.choice(len(half.y), risk.n, replace=False)
+            rows = RowRisk(problem.fitness_loss, half.x[some], half.y[some])
+            chance.append(float(stick.fitness(_best(problem, {name: rows}, [1.0]).theta)))
+        apart[name] = alone - float(np.mean(chance))
+    return apart
 
 
 def _by_party(plan: Plan, fold: Fold) -> tuple[dict[str, Risk], list[float]]:
