@@ -226,6 +226,42 @@ CASES = {
         ROWS,
         "version must be 1",
     ),
+    "a forecast from nothing": (
+        "forecast treaty.toml",
+        TREATY,
+        ROWS,
+        "give a file with --stand-in, or --generate rows",
+    ),
+    "a stand-in with other columns": (
+        "forecast treaty.toml --stand-in rows.csv",
+        TREATY,
+        ROWS.replace("a,b,y", "a,z,y"),
+        'there is no column "b"',
+    ),
+    "a stand-in of few rows": (
+        "forecast treaty.toml --stand-in rows.csv",
+        TREATY,
+        ROWS,
+        "8 stand-in rows are too few: at least 20 are needed",
+    ),
+    "advice on a target out of reach": (
+        "advise treaty.toml --generate --target 1e-9",
+        TREATY,
+        ROWS,
+        "out of reach at any epsilon: without any noise this plan ends at",
+    ),
+    "prices for strangers": (
+        "advise treaty.toml --generate --prices one=1 --prices two=1 --prices six=1 --spend 4",
+        TREATY,
+        ROWS,
+        "--prices names six, who is not a party",
+    ),
+    "prices that are none": (
+        "advise treaty.toml --generate --prices one=cheap --spend 4",
+        TREATY,
+        ROWS,
+        '--prices takes NAME=PRICE, not "one=cheap"',
+    ),
     "an option that is not there": (TRAIN + " --spede", TREATY, ROWS, "--spede"),
 }
 

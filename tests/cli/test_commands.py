@@ -39,7 +39,9 @@ def _where(folder: Path) -> list[object]:
     ]
 
 
-@pytest.mark.parametrize("command", ["init", "fit", "train", "simulate", "demo"])
+@pytest.mark.parametrize(
+    "command", ["init", "fit", "forecast", "advise", "train", "simulate", "demo"]
+)
 def test_help_has_an_example(command):
     done = run(command, "--help")
     assert done.returncode == 0
@@ -48,7 +50,7 @@ def test_help_has_an_example(command):
 
 def test_help_lists_every_command():
     done = run("--help")
-    for command in ("init", "fit", "train", "simulate", "demo"):
+    for command in ("init", "fit", "forecast", "advise", "train", "simulate", "demo"):
         assert re.search(rf"\b{command}\b", done.stdout)
 
 
@@ -67,7 +69,7 @@ def test_demo_on_real_flights(tmp_path):
 def test_demo_tells_it_in_a_table():
     done = run("demo")
     assert done.returncode == 0, done.stderr
-    for words in ("together, private", "public rows only", "nothing", "16 of 16 airlines"):
+    for words in ("Before anybody trained", "forecast", "measured", "16 of 16 airlines"):
         assert words in done.stdout
 
 
@@ -104,6 +106,48 @@ def test_simulate(flights, tmp_path):
     assert json.loads(again.stdout)["psi_mean"] == pytest.approx(told["psi_mean"], rel=1e-9)
     assert plot.read_text().lstrip().startswith("<?xml")
     assert "mean ψ" in run("simulate", *_where(flights), "--runs", 3).stdout
+
+
+def test_forecast(flights, tmp_path):
+    plot = tmp_path / "forecast.png"
+    words = [flights / "treaty.toml", "--stand-in", flights / "public.parquet"]
+    done = run("forecast", *words, "--by", "carrier", "--json", "--plot", plot)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["together"]["low"] < told["together"]["value"] < told["together"]["high"]
+    assert told["together"]["high"] < told["public_only"]["low"]
+    assert set(told["alone"]) >= {"UA", "OO"}
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    shown = run("forecast", *words).stdout
+    for text in (
+        "together, private",
+        "optimisation leaves",
+        "noise adds",
+        "floor",
+        "bound",
+        "alike",
+    ):
+        assert text in shown
+
+
+def test_private_forecasts_say_that_they_must_not_leave(flights):
+    words = [flights / "treaty.toml", "--stand-in", flights / "public.parquet", "--private"]
+    done = run("forecast", *words, "--public-rows", 2009)
+    assert done.returncode == 0, done.stderr
+    assert "must not leave" in done.stdout
+    assert "must not leave" in run("advise", *words, "--public-rows", 2009).stdout
+
+
+def test_advise(flights, tmp_path):
+    plot = tmp_path / "advice.png"
+    words = [flights / "treaty.toml", "--stand-in", flights / "public.parquet"]
+    done = run("advise", *words, "--target", 0.001, "--owner", "UA", "--json", "--plot", plot)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert "UA" in told["invite"]
+    assert told["reach"]["epsilon_factor"] < 1
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    assert "Invite" in run("advise", *words).stdout
 
 
 def test_fit_puts_the_dictionary_into_the_treaty(flights, tmp_path):

@@ -108,15 +108,31 @@ def worth_of(seen: Outlook, *, precision: float = 0.05, seed: int = 0) -> Worth:
         optimisation=result.optimisation,
         nothing=without,
         luck=float(np.mean([_median_over_mean(stage.spectrum) for stage in seen.ready])),
-        apart=np.array(
-            [
-                max(0.0, float(np.median([s.apart.get(party.name, 0.0) for s in seen.ready])))
-                for party in plan.parties
-            ]
-        )
-        / seen.fitness,
+        apart=_apart(seen) / seen.fitness,
         precision_weights=plan.weights == "precision",
     )
+
+
+def _apart(seen: Outlook) -> FloatArray:
+    """What each owner differs by, the median over halves; low ones drawn towards the typical owner.
+
+    The estimates are noisy and the truth is never below 0, so that one far below what is usual among
+    these owners is more likely luck than likeness. Owners the stand-in does not know are typical.
+    """
+    names = [party.name for party in seen.plan.parties]
+    found = {
+        name: max(
+            0.0,
+            float(np.median([stage.apart[name] for stage in seen.ready if name in stage.apart])),
+        )
+        for name in names
+        if any(name in stage.apart for stage in seen.ready)
+    }
+    if not found:
+        return np.zeros(len(names))
+    usual = float(np.median(list(found.values())))
+    own = np.array([found.get(name, usual) for name in names])
+    return np.maximum(own, 0.5 * (own + usual))
 
 
 def _median_over_mean(spectrum: FloatArray) -> float:

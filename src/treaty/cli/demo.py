@@ -2,12 +2,18 @@
 
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from treaty.cli.options import Json
 from treaty.cli.output import check_writable, console, print_json, progress_bar, table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from treaty.demo.story import Story
+    from treaty.forecast import Estimate
 
 
 def demo(
@@ -20,7 +26,7 @@ def demo(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Train across sixteen airlines on real flight records, and compare.
+    """Forecast, then train across sixteen airlines on real flight records, and compare.
 
     Example:
 
@@ -43,27 +49,45 @@ def demo(
     if as_json:
         print_json(story.plain())
         return
-    report = story.training
+    _tell(story)
+    if picture is not None:
+        console.print(f"picture: {picture}")
+
+
+def _tell(story: "Story") -> None:
+    report, expected = story.training, story.forecast
     console.print(
         f"\n[bold]16 airlines, {story.records:,} real flights, ε = 1 each, "
         f"{story.public_rows:,} public rows.[/bold] How late will a flight arrive?\n"
     )
-    shown = table("Relative fitness ψ over all flights, lower is better", "model", "ψ")
-    shown.add_row("all records in one place, no privacy", "0")
-    now = f"{report.together:.5f}"
-    shown.add_row("together, private (trained just now)", now, style="bold green")
-    shown.add_row("together, private (100 simulated runs)", f"{story.simulated:.5f}")
-    if report.public_only is not None:
-        shown.add_row("public rows only", f"{report.public_only:.5f}")
+    console.print("[bold]Before anybody trained[/bold], from the public rows alone:")
+    for line in expected.verdict:
+        console.print(f"  {line}")
+    shown = table(
+        "Relative fitness ψ over all flights, lower is better",
+        "model",
+        "forecast",
+        "90%",
+        "measured",
+    )
+    shown.add_row("all records in one place, no privacy", "0", "", "0")
+    _compare(shown, "together, private: trained just now", expected.together, report.together)
+    _compare(shown, "together, private: 100 simulated runs", expected.together, story.simulated)
+    if report.public_only is not None and expected.public_only is not None:
+        _compare(shown, "public rows only", expected.public_only, report.public_only)
     ranked = sorted(report.alone.items(), key=lambda item: item[1])
-    for name, psi in (ranked[0], ranked[len(ranked) // 2], ranked[-1]):
-        which = {0: "best", len(ranked) - 1: "worst"}.get(ranked.index((name, psi)), "median")
-        shown.add_row(f"{story.names.get(name, name)} alone ({which} airline)", f"{psi:.4g}")
-    shown.add_row("nothing: the same guess for every flight", f"{report.nothing:.4f}")
+    for place, which in ((0, "best"), (len(ranked) // 2, "median"), (-1, "worst")):
+        name, psi = ranked[place]
+        _compare(shown, f"{story.names[name]} alone, the {which}", expected.alone[name], psi)
+    _compare(shown, "nothing: the same guess for every flight", expected.nothing, report.nothing)
     console.print(shown)
     console.print(
         f"{story.beaten} of {len(report.alone)} airlines are better off together than alone. "
         f"Each spent ε = {max(report.spent.values()):g} in {max(report.answers.values())} answers."
     )
-    if picture is not None:
-        console.print(f"picture: {picture}")
+
+
+def _compare(shown: "Table", name: str, expected: "Estimate", measured: float) -> None:
+    interval = f"{expected.low:.2g} – {expected.high:.2g}"
+    style = "bold green" if "just now" in name else None
+    shown.add_row(name, f"{expected.value:.3g}", interval, f"{measured:.3g}", style=style)

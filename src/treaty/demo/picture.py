@@ -14,6 +14,15 @@ def draw(story: Story, path: Path) -> None:
     figure = Figure(figsize=(11, 4.6), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     ranked = sorted(report.alone.items(), key=lambda item: item[1])
+    expected = story.forecast
+    left.plot(
+        [name for name, _ in ranked],
+        [expected.alone[name].value for name, _ in ranked],
+        "D",
+        color="black",
+        markersize=4,
+        label="alone, as forecast",
+    )
     left.bar([name for name, _ in ranked], [psi for _, psi in ranked], color="0.7", label="alone")
     _line(left, report.together, "C2", "together, private, ε = 1")
     if report.public_only is not None:
@@ -25,6 +34,19 @@ def draw(story: Story, path: Path) -> None:
     epsilons = sorted(story.by_epsilon)
     right.plot(
         epsilons, [story.by_epsilon[e] for e in epsilons], "o-", color="C0", label="100 runs, mean"
+    )
+    right.errorbar(
+        [1.0],
+        [expected.together.value],
+        [
+            [expected.together.value - expected.together.low],
+            [expected.together.high - expected.together.value],
+        ],
+        fmt="D",
+        color="black",
+        markersize=4,
+        capsize=4,
+        label="forecast from public rows",
     )
     right.plot([1.0], [report.together], "*", color="C2", markersize=15, label="the real training")
     if report.public_only is not None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from treaty.demo.flights import write_flights
+from treaty.forecast import Forecast, forecast
 from treaty.learners import Plan
 from treaty.privacy import Budget
 from treaty.records import Source
@@ -19,9 +20,10 @@ EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 
 @dataclass(frozen=True, eq=False)
 class Story:
-    """One real training among airlines, and simulations around it.
+    """A forecast, then one real training among airlines, and simulations around it.
 
     Args:
+        forecast: what was expected, from the public rows alone.
         training: the real one, at the treaty's ε.
         simulated: mean ψ of 100 simulated runs of the same treaty.
         by_epsilon: mean ψ of simulated runs at other budgets.
@@ -30,6 +32,7 @@ class Story:
         public_rows: how many public rows.
     """
 
+    forecast: Forecast
     training: Training
     simulated: float
     by_epsilon: dict[float, float]
@@ -47,6 +50,7 @@ class Story:
         return {
             "records": self.records,
             "public_rows": self.public_rows,
+            "forecast": self.forecast.plain(),
             "psi": self.training.together,
             "psi_simulated": self.simulated,
             "psi_by_epsilon": {str(epsilon): psi for epsilon, psi in self.by_epsilon.items()},
@@ -58,9 +62,10 @@ class Story:
 
 
 def tell(folder: Path, progress: Callable[[int, int], None]) -> Story:
-    """Train once for real, then simulate the same treaty at several budgets."""
+    """Forecast from public rows, train once for real, then simulate at several budgets."""
     treaty_path, records, public = write_flights(folder)
     document = load(treaty_path)
+    expected = forecast(document, Source(public), by="carrier")
     by_airline = sources(document, data=records, by="carrier")
     assembly = assemble(document, by_airline, Source(public))
     steps = 2 + len(EPSILONS)
@@ -79,6 +84,7 @@ def tell(folder: Path, progress: Callable[[int, int], None]) -> Story:
     granted = assembly.plan.parties[0].budget.epsilon
     same = next(psi for epsilon, psi in by_epsilon.items() if math.isclose(epsilon, granted))
     return Story(
+        expected,
         training,
         same,
         by_epsilon,

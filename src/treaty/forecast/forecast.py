@@ -202,8 +202,8 @@ def outlook(
     plan = plan_of(treaty.model_copy(update={"fitted": fitted}))
     if public_rows is None and rows.kind == "public":
         public_rows = rows.rows
-    if public_rows is None and fitted.public_rows:
-        public_rows = fitted.public_rows
+    if public_rows is None and treaty.fitted is not None and treaty.fitted.public_rows:
+        public_rows = treaty.fitted.public_rows
     from_public = treaty.training.start == "public"
     if from_public and public_rows is None:
         raise TreatyError(

@@ -1,0 +1,242 @@
+"""Coalitions against exhaustive search, values against their definitions, budgets against a solver."""
+
+import itertools
+import math
+import time
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+import treaty as t
+from treaty.advice.coalition import (
+    best_coalition,
+    first_in_order,
+    leave_one_out,
+    recommended_coalition,
+    shapley,
+)
+from treaty.advice.targets import priced_budgets, reach
+from treaty.advice.worth import Worth
+from treaty.errors import TreatyError
+from treaty.terms import loads
+
+
+def _worth(records, epsilons, kappa=1.0, sampling=5.0, optimisation=0.01, **more) -> Worth:
+    records, epsilons = np.asarray(records, float), np.asarray(epsilons, float)
+    return Worth(
+        names=tuple(f"o{i}" for i in range(len(records))),
+        records=records,
+        noise=kappa / epsilons**2,
+        sampling=sampling,
+        optimisation=optimisation,
+        nothing=1.0,
+        luck=0.9,
+        apart=np.zeros(len(records)),
+        **more,
+    )
+
+
+owners = st.lists(st.tuples(st.integers(10, 10**5), st.floats(0.01, 10)), min_size=1, max_size=8)
+
+
+@given(owners, st.floats(1e-3, 1e7), st.floats(0, 100))
+@settings(max_examples=150)
+def test_the_best_coalition_is_that_of_exhaustive_search(chosen, kappa, sampling):
+    worth = _worth(*zip(*chosen, strict=True), kappa=kappa, sampling=sampling)
+    every = np.array(list(itertools.product([0.0, 1.0], repeat=len(chosen)))[1:])
+    lowest = float(worth.psi(every).min())
+    for search in (best_coalition, first_in_order):
+        assert float(worth.psi(search(worth)[None])[0]) == pytest.approx(lowest, rel=1e-9)
+
+
+@given(owners, st.floats(1e-3, 1e7))
+def test_a_recommended_coalition_is_nearly_as_good_and_at_least_as_large(chosen, kappa):
+    worth = _worth(*zip(*chosen, strict=True), kappa=kappa)
+    best, told = best_coalition(worth), recommended_coalition(worth)
+    assert float(worth.psi(told[None])[0]) <= 1.3 * float(worth.psi(best[None])[0]) * (1 + 1e-9)
+    assert told.sum() >= first_in_order(worth).sum()
+
+
+@given(owners)
+def test_adding_an_owner_helps_the_noise_iff_the_formula_says_so(chosen):
+    """Theory §6: owner j helps iff 1/ε_j² < S((1 + n_j/n)² − 1)."""
+    if len(chosen) < 2:
+        return
+    worth = _worth(*zip(*chosen, strict=True), sampling=0.0, optimisation=0.0)
+    before = np.ones(len(chosen))
+    before[-1] = 0.0
+    S, n = worth.noise[:-1].sum(), worth.records[:-1].sum()
+    helps = worth.noise[-1] < S * ((1 + worth.records[-1] / n) ** 2 - 1)
+    with_it, without = worth.psi(np.stack([np.ones(len(chosen)), before]))
+    assert (with_it < without) == helps
+
+
+@given(owners.filter(lambda o: len(o) > 1))
+def test_with_precision_weights_nobody_ever_hurts(chosen):
+    worth = _worth(*zip(*chosen, strict=True)).with_precision_weights()
+    assert np.all(leave_one_out(worth, np.ones(len(chosen))) >= -1e-12)
+    assert best_coalition(worth).sum() == len(chosen)
+
+
+def test_a_thousand_owners_in_a_moment():
+    random = np.random.default_rng(0)
+    worth = _worth(random.integers(10, 10**5, 1000), random.uniform(0.01, 10, 1000), kappa=1e4)
+    start = time.perf_counter()
+    chosen = best_coalition(worth)
+    shapley(worth)
+    leave_one_out(worth, chosen)
+    # A guard against the quadratic or exponential: the measured figure is far below.
+    assert time.perf_counter() - start < 20
+    assert 0 < chosen.sum() <= 1000
+
+
+@given(owners.filter(lambda o: len(o) <= 6))
+@settings(max_examples=25)
+def test_shapley_values_by_definition_and_they_add_up(chosen):
+    worth = _worth(*zip(*chosen, strict=True), kappa=100.0)
+    count = len(chosen)
+    values = np.zeros(count)
+    for order in itertools.permutations(range(count)):
+        members, before = np.zeros(count), worth.nothing
+        for i in order:
+            members[i] = 1.0
+            after = min(float(worth.psi(members[None])[0]), worth.nothing)
+            values[i] += before - after
+            before = after
+    values /= math.factorial(count)
+    np.testing.assert_allclose(shapley(worth), values, atol=1e-9)
+    everybody = min(float(worth.psi(np.ones((1, count)))[0]), worth.nothing)
+    assert values.sum() == pytest.approx(worth.nothing - everybody)
+
+
+def test_sampled_shapley_values_agree_with_exact_ones():
+    random = np.random.default_rng(1)
+    worth = _worth(random.integers(100, 10**4, 10), random.uniform(0.1, 5, 10), kappa=1e3)
+    from treaty.advice.coalition import _shapley_exact, _shapley_sampled
+
+    exact, sampled = _shapley_exact(worth), _shapley_sampled(worth, 0)
+    np.testing.assert_allclose(sampled, exact, atol=0.15 * np.abs(exact).max())
+
+
+def test_targets_are_reached_exactly():
+    worth = _worth([1000, 2000, 4000], [1.0, 0.5, 2.0], kappa=1e5)
+    epsilons = np.array([1.0, 0.5, 2.0])
+    now = float(worth.psi(np.ones((1, 3)))[0])
+    found = reach(worth, epsilons, 0.5 * (now + 0.01), owner="o1")
+
+    def at(noise, records=worth.records):
+        return 0.01 + noise.sum() / records.sum() ** 2
+
+    assert at(worth.noise / found.epsilon_factor**2) == pytest.approx(found.target)
+    assert at(worth.noise, worth.records * found.records_factor) == pytest.approx(found.target)
+    changed = worth.noise.copy()
+    changed[1] *= (0.5 / found.owner_epsilon) ** 2
+    assert at(changed) == pytest.approx(found.target)
+
+
+def test_targets_out_of_reach_say_what_is_reachable():
+    worth = _worth([1000, 2000], [1.0, 1.0])
+    with pytest.raises(TreatyError, match=r"out of reach at any epsilon: .* ends at 0.01"):
+        reach(worth, np.ones(2), 0.005)
+    with pytest.raises(TreatyError, match="nobody is not a party"):
+        reach(worth, np.ones(2), 0.5, owner="nobody")
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.1, 10), st.floats(0.1, 10)), min_size=2, max_size=5),
+    st.floats(0.5, 50),
+)
+@settings(max_examples=25)
+def test_priced_budgets_are_optimal(pairs, spend):
+    """Against a solver, and in the plain case ε_i ∝ c_i^(−1/3)."""
+    epsilons = np.array([e for e, _ in pairs])
+    price = np.array([c for _, c in pairs])
+    worth = _worth([1000] * len(pairs), epsilons)
+    granted = priced_budgets(worth, epsilons, dict(zip(worth.names, price, strict=True)), spend)
+    found = np.array(list(granted.values()))
+    assert float(price @ found) == pytest.approx(spend)
+    np.testing.assert_allclose(found / found[0], (price / price[0]) ** (-1 / 3), rtol=1e-6)
+    share = np.full(len(pairs), 1 / len(pairs))
+    peer = minimize(
+        lambda z: np.sum((spend * np.exp(z) / np.exp(z).sum() / price) ** -2.0),
+        np.log(share),
+        method="Nelder-Mead",
+        options={"maxiter": 4000, "xatol": 1e-9, "fatol": 1e-12},
+    )
+    assert np.sum(found**-2.0) <= peer.fun * (1 + 1e-6)
+
+
+def test_prices_that_do_not_fit():
+    worth, epsilons = _worth([10, 10], [1.0, 1.0]), np.ones(2)
+    with pytest.raises(TreatyError, match="names nobody, who is not a party"):
+        priced_budgets(worth, epsilons, {"o0": 1, "o1": 1, "nobody": 1}, 5)
+    with pytest.raises(TreatyError, match="no price for o1"):
+        priced_budgets(worth, epsilons, {"o0": 1}, 5)
+    with pytest.raises(TreatyError, match="must be above 0"):
+        priced_budgets(worth, epsilons, {"o0": 1, "o1": 0}, 5)
+
+
+TREATY = """
+version = 1
+title = "banks"
+[features.a]
+kind = "number"
+bounds = [-4, 4]
+[target]
+column = "y"
+bounds = [-6, 6]
+[loss]
+name = "squared"
+theta_max = 2.0
+[training]
+method = "shrinking-steps"
+horizon = 6
+[[parties]]
+name = "large"
+records = 20000
+epsilon = 5.0
+[[parties]]
+name = "fine"
+records = 15000
+epsilon = 5.0
+[[parties]]
+name = "shy"
+records = 50
+epsilon = 0.001
+"""
+
+
+@pytest.fixture
+def public(tmp_path):
+    random = np.random.default_rng(0)
+    a = random.standard_normal(1500)
+    frame = pl.DataFrame({"a": a, "y": a + random.standard_normal(1500)})
+    frame.write_csv(tmp_path / "p.csv")
+    return t.Source(tmp_path / "p.csv")
+
+
+def test_small_shy_owners_are_left_out_and_the_surrogate_agrees_with_rehearsal(public):
+    advice = t.advise(loads(TREATY), public)
+    assert advice.coalition == ("fine", "large")
+    assert advice.all_invited > 10 * advice.recommended
+    text = str(advice)
+    assert "Invite 2 of 3" in text
+    without = TREATY.split("[[parties]]")
+    two = t.forecast(loads("[[parties]]".join(without[:3])), public)
+    assert advice.recommended == pytest.approx(two.together.value, rel=0.3)
+
+
+def test_advice_under_prices_and_targets(public):
+    prices = {"large": 1.0, "fine": 8.0, "shy": 1.0}
+    advice = t.advise(loads(TREATY), public, target=2.0, owner="shy", prices=prices, spend=20.0)
+    assert advice.budgets is not None
+    assert advice.reach is not None
+    assert advice.budgets["large"] == pytest.approx(2 * advice.budgets["fine"])
+    assert sum(prices[n] * e for n, e in advice.budgets.items()) == pytest.approx(20.0)
+    assert advice.reach.owner_epsilon is not None
+    with pytest.raises(TreatyError, match="belong together"):
+        t.advise(loads(TREATY), public, spend=3.0)
