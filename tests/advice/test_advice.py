@@ -230,6 +230,15 @@ def test_small_shy_owners_are_left_out_and_the_surrogate_agrees_with_rehearsal(p
     assert advice.recommended == pytest.approx(two.together.value, rel=0.3)
 
 
+def test_what_it_takes_to_beat_being_alone(public):
+    advice = t.advise(
+        loads(TREATY.replace("horizon = 6", 'horizon = 6\nstart = "public"')), public, owner="shy"
+    )
+    assert advice.reach is not None
+    alone = next(side.alone for side in advice.owners if side.name == "shy")
+    assert 0.5 * alone < advice.reach.target <= alone
+
+
 def test_advice_under_prices_and_targets(public):
     prices = {"large": 1.0, "fine": 8.0, "shy": 1.0}
     advice = t.advise(loads(TREATY), public, target=2.0, owner="shy", prices=prices, spend=20.0)

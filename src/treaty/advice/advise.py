@@ -14,6 +14,7 @@ from treaty.advice.coalition import (
 )
 from treaty.advice.targets import Reach, priced_budgets, reach
 from treaty.advice.worth import Worth, worth_of
+from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.forecast import Estimate, Outlook, outlook
 from treaty.records import Source
@@ -130,7 +131,8 @@ def advise(
         generate: without rows: make some up from the treaty's bounds.
         public_rows: how many public rows the learner has.
         target: a ψ to reach.
-        owner: for the target: one owner whose ε is asked about.
+        owner: one owner: for the target, whose ε is asked about; without one, being alone is what it has
+            to beat.
         prices: the price of one unit of ε, by owner.
         spend: what there is to spend at those prices.
         seed: of the rehearsals.
@@ -190,15 +192,24 @@ def advice_of(
             )
             for i, party in enumerate(parties)
         ),
-        reach=None if target is None else reach(worth, epsilons, target, owner),
+        reach=_reach(worth, epsilons, target, owner),
         budgets=budgets,
         priced=priced,
     )
 
 
-def _at_budgets(
-    worth: Worth, epsilons: "np.ndarray[Any, Any]", budgets: Mapping[str, float]
-) -> float:
+def _reach(
+    worth: Worth, epsilons: FloatArray, target: float | None, owner: str | None
+) -> Reach | None:
+    """Return what reaches the target; without one, what beats the owner's being alone."""
+    if target is None and owner is not None:
+        if owner not in worth.names:
+            raise TreatyError(f"{owner} is not a party to this treaty")
+        target = float(worth.typical_alone()[worth.names.index(owner)])
+    return None if target is None else reach(worth, epsilons, target, owner)
+
+
+def _at_budgets(worth: Worth, epsilons: FloatArray, budgets: Mapping[str, float]) -> float:
     granted = np.array([budgets[name] for name in worth.names])
     spent = float(np.sum(worth.noise * (epsilons / granted) ** 2)) / worth.total**2
     return worth.optimisation + spent

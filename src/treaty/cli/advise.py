@@ -25,7 +25,11 @@ def advise(
     ] = None,
     owner: Annotated[
         str | None,
-        typer.Option("--owner", metavar="NAME", help="For the target: whose ε alone would do."),
+        typer.Option(
+            "--owner",
+            metavar="NAME",
+            help="Whose ε alone reaches the target, or beats being alone.",
+        ),
     ] = None,
     prices: Annotated[
         list[str] | None,
