@@ -21,6 +21,9 @@ bench: $(READY)
 	$(BIN)/python -m bench.svm_sweep
 	$(BIN)/python -m bench.headline
 	$(BIN)/python -m bench.memory
+	$(BIN)/python -m bench.forecast_speed
+	$(BIN)/python -m bench.forecast_error
+	$(BIN)/python -m bench.decisions
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -18,10 +18,9 @@ from bench.report import finish
 from treaty import Budget, Party, Plan, Problem, risk_of, simulate, yardstick
 from treaty.advice import advice_of
 from treaty.fitness import Risk, RowRisk, model_alone
-from treaty.forecast import Outlook
+from treaty.forecast import Outlook, with_steps
 from treaty.forecast.rehearsal import stages
 from treaty.forecast.stand_in import StandIn, cross_fitted
-from treaty.learners import learner_for
 from treaty.losses import Logistic, Loss, Squared
 from treaty.records import Counts
 from treaty.records.encoder import encode
@@ -48,15 +47,6 @@ def consortium(task: Task, loss: Loss, random: np.random.Generator) -> dict[str,
     }
 
 
-def plan_for(
-    problem: Problem, parties: tuple[Party, ...], method: str, T: int, public: Risk
-) -> Plan:
-    """Return a plan with the step sizes its learner would derive from the public rows."""
-    plan = Plan(problem, parties, method, T)
-    learner = learner_for(plan, public=public, start=model_alone(problem, public))
-    return Plan(problem, parties, method, T, learner.step_sizes)
-
-
 def decide(seed: int) -> tuple[float, float, float]:
     """Return measured ψ of always, never and advised, for one random consortium."""
     random = np.random.default_rng(seed)
@@ -74,7 +64,7 @@ def decide(seed: int) -> tuple[float, float, float]:
     T = int(random.choice([3, 5, 10]))
     public = RowRisk(problem.fitness_loss, *task.public_rows)
     start = model_alone(problem, public)
-    plan = plan_for(problem, parties, method, T, public)
+    plan = with_steps(Plan(problem, parties, method, T), public, True)
     rows = StandIn(
         encode(task.features, task.public, Counts()),
         task.target.encode(task.public[task.target.column], Counts()),
@@ -82,12 +72,12 @@ def decide(seed: int) -> tuple[float, float, float]:
         task.public[task.by].to_numpy().astype(str) if task.by else None,
     )
     folds = cross_fitted(task.terms, task.features, task.encoder.dictionary, rows, FOLDS, seed)
-    seen = Outlook(plan, tuple(stages(plan, folds)), "public", rows.rows, rows.rows, True)
+    seen = Outlook(plan, tuple(stages(plan, folds)), "public", rows.rows, rows.rows, True, public)
     advice = advice_of(seen, seed=seed)
     stick = yardstick(problem, risks)
 
     def together(members: tuple[Party, ...]) -> float:
-        chosen = plan_for(problem, members, method, T, public)
+        chosen = with_steps(Plan(problem, members, method, T), public, True)
         return simulate(
             chosen, risks, runs=RUNS, seed=seed + 1, start=start, measured_with=stick
         ).mean

@@ -8,4 +8,5 @@ from treaty.forecast.forecast import Outlook as Outlook
 from treaty.forecast.forecast import forecast as forecast
 from treaty.forecast.forecast import forecast_of as forecast_of
 from treaty.forecast.forecast import outlook as outlook
+from treaty.forecast.forecast import with_steps as with_steps
 from treaty.forecast.rehearsal import Rehearsal as Rehearsal

@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
-from treaty.fitness import RowRisk, model_alone
+from treaty.fitness import Risk, RowRisk, model_alone
 from treaty.forecast.bounds import Bound, bound_for
 from treaty.forecast.estimate import Estimate, ratio
 from treaty.forecast.rehearsal import Rehearsal, Stage, rehearse, stages
 from treaty.forecast.stand_in import (
     Kind,
-    StandIn,
     cross_fitted,
     dictionary_of,
     generated_stand_in,
@@ -52,7 +50,8 @@ class Forecast:
         alone: ψ of each owner's own model, without noise.
         public_only: ψ of the model of the public rows, if there are any.
         nothing: ψ of the best constant.
-        curator: ψ of the same plan if one trusted curator held all records at the smallest ε.
+        curator: ψ of the same method if one trusted curator held all records at the smallest ε. It can
+            lie above: the method's own bias, such as that of clipping, stays.
         rate: p²Ξ₂²/(μn²ε²)/f*, a lower bound up to an unknown constant.
         bound: the papers' bound, corrected, as ψ.
         published: the papers' bound as they print it, as ψ.
@@ -127,6 +126,7 @@ class Outlook:
         rows: how many stand-in rows.
         public_rows: how many public rows the learner has.
         from_public: whether it begins at their model.
+        learnt_from: the rows that step sizes are derived from.
     """
 
     plan: Plan
@@ -135,6 +135,7 @@ class Outlook:
     rows: int
     public_rows: int | None
     from_public: bool
+    learnt_from: Risk
 
     def rehearse(self, plan: Plan, *, precision: float = 0.02, seed: int = 0) -> Rehearsal:
         """Rehearse a plan near this one: other budgets, sizes or parties, the same step sizes."""
@@ -210,16 +211,18 @@ def outlook(
             "training.start: the learner begins at the public model: say of how many rows, "
             "with --public-rows"
         )
-    plan = _with_steps(plan, fitted.apply(rows.encoded)[0], rows, from_public)
+    x, _ = fitted.apply(rows.encoded)
+    learnt_from = RowRisk(plan.problem.fitness_loss, np.ascontiguousarray(x), rows.target)
+    plan = with_steps(plan, learnt_from, from_public)
     parts = cross_fitted(treaty.dictionary, treaty.features, fitted, rows, folds)
-    return Outlook(plan, tuple(stages(plan, parts)), rows.kind, rows.rows, public_rows, from_public)
+    ready = tuple(stages(plan, parts))
+    return Outlook(plan, ready, rows.kind, rows.rows, public_rows, from_public, learnt_from)
 
 
-def _with_steps(plan: Plan, x: FloatArray, rows: StandIn, from_public: bool) -> Plan:
+def with_steps(plan: Plan, rows: Risk, from_public: bool) -> Plan:
     """Return the plan with the step sizes its learner would derive from these rows."""
-    risk = RowRisk(plan.problem.fitness_loss, np.ascontiguousarray(x), rows.target)
-    start = model_alone(plan.problem, risk) if from_public else None
-    learner = learner_for(plan, public=risk, start=start)
+    start = model_alone(plan.problem, rows) if from_public else None
+    learner = learner_for(plan, public=rows, start=start)
     return replace(plan, parameters={**plan.parameters, **learner.step_sizes})
 
 
@@ -299,7 +302,7 @@ def forecast_of(
 
 
 def _curator(seen: Outlook, precision: float, seed: int) -> Estimate:
-    """The same plan with one trusted curator who holds all records at the smallest ε."""
+    """The same method with one trusted curator who holds all records at the smallest ε."""
     plan = seen.plan
     poorest = min(plan.parties, key=lambda party: party.budget.epsilon)
     whole = replace(
@@ -311,7 +314,13 @@ def _curator(seen: Outlook, precision: float, seed: int) -> Estimate:
         rate=1.0,
         away=(),
     )
-    single = replace(plan, parties=(whole,), blocs=(), overlap=1, frequency_scaling="off")
+    single = with_steps(
+        replace(
+            plan, parties=(whole,), parameters={}, blocs=(), overlap=1, frequency_scaling="off"
+        ),
+        seen.learnt_from,
+        seen.from_public,
+    )
     ready = [replace(stage, risks={"curator": _any(stage)}) for stage in seen.ready]
     begin = seen.public_rows if seen.from_public else None
     return rehearse(single, ready, public_rows=begin, precision=precision, seed=seed).psi

@@ -44,7 +44,7 @@ def render(forecast: "Forecast") -> Group:
     if forecast.public_only is not None:
         _row(table, "public rows only", forecast.public_only)
     _row(table, "nothing: a constant guess", forecast.nothing)
-    _row(table, "floor: one trusted curator, same plan", forecast.curator, style="dim")
+    _row(table, "floor: one trusted curator, same method", forecast.curator, style="dim")
     table.add_row(
         "floor: rate of Bassily et al. (constant unknown)", _number(forecast.rate), "", style="dim"
     )
