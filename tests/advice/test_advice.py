@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import time
 
 import numpy as np
 import polars as pl
@@ -82,16 +81,16 @@ def test_with_precision_weights_nobody_ever_hurts(chosen):
     assert best_coalition(worth).sum() == len(chosen)
 
 
-def test_a_thousand_owners_in_a_moment():
+def test_a_thousand_owners():
     random = np.random.default_rng(0)
     worth = _worth(random.integers(10, 10**5, 1000), random.uniform(0.01, 10, 1000), kappa=1e4)
-    start = time.perf_counter()
     chosen = best_coalition(worth)
-    shapley(worth)
-    leave_one_out(worth, chosen)
-    # A guard against the quadratic or exponential: the measured figure is far below.
-    assert time.perf_counter() - start < 20
-    assert 0 < chosen.sum() <= 1000
+    assert 0 < chosen.sum() < 1000
+    adds = leave_one_out(worth, chosen)
+    assert np.all(adds[chosen > 0] >= 0)
+    assert np.all(adds[chosen == 0] <= 0)
+    everybody = min(float(worth.psi(np.ones((1, 1000)))[0]), worth.nothing)
+    assert shapley(worth).sum() == pytest.approx(worth.nothing - everybody)
 
 
 @given(owners.filter(lambda o: len(o) <= 6))
