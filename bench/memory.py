@@ -16,7 +16,7 @@ import polars as pl
 from bench.report import finish
 from treaty.losses import Squared
 from treaty.records import DictionaryTerms, Encoder, Number, Source, Target
-from treaty.records.dictionary import bounds_dictionary
+from treaty.records.fitting import bounds_dictionary
 
 ROWS, FEATURES, PARTS = 10_000_000, 30, 20
 

@@ -25,8 +25,8 @@ from treaty.records import (
     Ordinal,
     Target,
 )
-from treaty.records.dictionary import fit_dictionary
 from treaty.records.encoder import encode
+from treaty.records.fitting import fit_dictionary
 from treaty.terms import load
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"

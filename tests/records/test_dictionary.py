@@ -10,8 +10,9 @@ from sklearn.decomposition import PCA
 
 from treaty.errors import TreatyError
 from treaty.records import Counts, Dictionary, DictionaryTerms, Encoder, Number, OneHot, Target
-from treaty.records.dictionary import Fourier, bounds_dictionary, fit_dictionary, lengths
+from treaty.records.dictionary import Fourier, lengths
 from treaty.records.encoder import encode
+from treaty.records.fitting import bounds_dictionary, fit_dictionary
 
 FEATURES = {
     "a": Number(bounds=(-3, 5)),

@@ -8,7 +8,7 @@ from treaty.losses import Hinge, Squared
 from treaty.records import DictionaryTerms, Encoder, Number, Source, Target
 from treaty.records import encoder as encoder_module
 from treaty.records import sources as sources_module
-from treaty.records.dictionary import bounds_dictionary
+from treaty.records.fitting import bounds_dictionary
 
 FEATURES = {"a": Number(bounds=(-1, 1)), "b": Number(bounds=(0, 10))}
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from treaty.cli.options import Generate, Json, Private, PublicRows, StandIn, TreatyFile
+from treaty.cli.options import ByOwner, Generate, Json, Private, PublicRows, StandIn, TreatyFile
 from treaty.cli.output import check_writable, console, print_json, waiting
 from treaty.errors import TreatyError
 
@@ -13,10 +13,7 @@ from treaty.errors import TreatyError
 def advise(
     treaty: TreatyFile,
     stand_in: StandIn = None,
-    by: Annotated[
-        str | None,
-        typer.Option("--by", metavar="COLUMN", help="Whose each row is, where owners differ."),
-    ] = None,
+    by: ByOwner = None,
     private: Private = False,
     generate: Generate = False,
     public_rows: PublicRows = None,

@@ -24,6 +24,10 @@ StandIn = Annotated[
     Path | None,
     typer.Option("--stand-in", metavar="FILE", help="Rows that stand in for the records."),
 ]
+ByOwner = Annotated[
+    str | None,
+    typer.Option("--by", metavar="COLUMN", help="Whose each row is, where owners differ."),
+]
 Private = Annotated[
     bool, typer.Option("--private", help="They are private: the report must not leave.")
 ]

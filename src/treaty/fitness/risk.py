@@ -1,6 +1,7 @@
 """Empirical risk: the mean loss of one set of records, and its gradient, at many models at once."""
 
 import functools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 
@@ -207,9 +208,11 @@ def pooled(risks: Sequence[Risk], weights: Sequence[float] | None = None) -> Ris
     total = sum(risk.n for risk in risks)
     if weights is None:
         weights = [risk.n / total for risk in risks]
+    if len({id(risk) for risk in risks}) == 1 and math.isclose(sum(weights), 1.0):
+        return risks[0]
     moments = [risk.moments for risk in risks if isinstance(risk, MomentRisk)]
     if len(moments) < len(risks):
-        return risks[0] if len(risks) == 1 and weights[0] == 1.0 else PooledRisk(risks, weights)
+        return PooledRisk(risks, weights)
     return MomentRisk(
         Moments(
             total,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from treaty.errors import TreatyError
-from treaty.fitness import Risk, RowRisk, model_alone
+from treaty.fitness import Risk, RowRisk, model_alone, pooled
 from treaty.forecast.bounds import Bound, bound_for
 from treaty.forecast.estimate import Estimate, ratio
 from treaty.forecast.rehearsal import Rehearsal, Stage, rehearse, stages
@@ -321,16 +321,16 @@ def _curator(seen: Outlook, precision: float, seed: int) -> Estimate:
         seen.learnt_from,
         seen.from_public,
     )
-    ready = [replace(stage, risks={"curator": _any(stage)}) for stage in seen.ready]
+    shares = [party.records / whole.records for party in plan.parties]
+    ready = [
+        replace(
+            stage,
+            risks={"curator": pooled([stage.risks[party.name] for party in plan.parties], shares)},
+        )
+        for stage in seen.ready
+    ]
     begin = seen.public_rows if seen.from_public else None
     return rehearse(single, ready, public_rows=begin, precision=precision, seed=seed).psi
-
-
-def _any(stage: Stage) -> Any:
-    from treaty.fitness import pooled
-
-    distinct = list({id(risk): risk for risk in stage.risks.values()}.values())
-    return distinct[0] if len(distinct) == 1 else pooled(list(stage.risks.values()))
 
 
 def _rate(plan: Plan, epsilon: float) -> float:

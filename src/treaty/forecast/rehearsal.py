@@ -226,7 +226,8 @@ def rehearse(
     begin = 0.0
     if public_rows is not None:
         begin = float(np.mean([costs.var(ddof=1) for costs in quiet])) / scale**2
-    rows = sum(stage.stick.union.n for stage in ready)
+    # Halves of one stand-in, cut again and again, are still that many rows.
+    rows = 2 * float(np.mean([stage.stick.union.n for stage in ready]))
     means = [float(costs.mean()) for costs in noisy]
     by_chance = within / runs
     psi = ratio(means, fitness, monte_carlo=by_chance)

@@ -13,8 +13,8 @@ import numpy as np
 from treaty.arrays import FloatArray, IntArray
 from treaty.errors import TreatyError
 from treaty.records import Counts, Dictionary, DictionaryTerms, Feature, Number, Source, Target
-from treaty.records.dictionary import bounds_dictionary, digest, fit_dictionary
 from treaty.records.encoder import encode
+from treaty.records.fitting import bounds_dictionary, digest, fit_dictionary
 
 Kind = Literal["public", "private", "generated"]
 GENERATED_ROWS = 5_000

@@ -32,11 +32,6 @@ class Domain:
         """Return the sup of ‖x‖ in the given norm."""
         return self.l1 if norm == "l1" else self.l2
 
-    @property
-    def target_bound(self) -> float:
-        """The sup of |y|."""
-        return max(abs(self.target[0]), abs(self.target[1]))
-
 
 class Loss(ABC):
     """A convex loss of a linear score, ℓ(θ; x, y) = φ(θᵀx, y).

@@ -33,6 +33,13 @@ def _ordered(bounds: Bounds) -> Bounds:
     return bounds
 
 
+def _distinct(categories: tuple[str, ...]) -> tuple[str, ...]:
+    twice = sorted({c for c in categories if categories.count(c) > 1})
+    if twice:
+        raise ValueError(f"the category {', '.join(twice)} is listed twice")
+    return categories
+
+
 class Number(Plain):
     """A number with public bounds. Outside values are clamped, missing ones replaced; both counted.
 
@@ -88,10 +95,7 @@ class OneHot(Plain):
     kind: Literal["one-hot"]
     categories: Annotated[tuple[str, ...], Field(min_length=1)]
 
-    @field_validator("categories")
-    @classmethod
-    def _distinct(cls, categories: tuple[str, ...]) -> tuple[str, ...]:
-        return _distinct(categories)
+    _categories_distinct = field_validator("categories")(_distinct)
 
     @property
     def width(self) -> int:
@@ -124,10 +128,7 @@ class Ordinal(Plain):
     kind: Literal["ordinal"]
     categories: Annotated[tuple[str, ...], Field(min_length=2)]
 
-    @field_validator("categories")
-    @classmethod
-    def _distinct(cls, categories: tuple[str, ...]) -> tuple[str, ...]:
-        return _distinct(categories)
+    _categories_distinct = field_validator("categories")(_distinct)
 
     @property
     def width(self) -> int:
@@ -281,10 +282,3 @@ def positions(
     place = place.fill_null(-1)
     counts.unknown[column] += int(((place < 0) & ~absent).sum())
     return place.to_numpy()
-
-
-def _distinct(categories: tuple[str, ...]) -> tuple[str, ...]:
-    twice = sorted({c for c in categories if categories.count(c) > 1})
-    if twice:
-        raise ValueError(f"the category {', '.join(twice)} is listed twice")
-    return categories

@@ -15,13 +15,8 @@ from treaty.fitness.risk import has_moments
 from treaty.losses import Domain, Loss
 from treaty.records.columns import Feature, Target
 from treaty.records.counts import Counts
-from treaty.records.dictionary import (
-    Dictionary,
-    DictionaryTerms,
-    bounds_dictionary,
-    encoded_columns,
-    fit_dictionary,
-)
+from treaty.records.dictionary import Dictionary, DictionaryTerms
+from treaty.records.fitting import bounds_dictionary, encoded_columns, fit_dictionary
 from treaty.records.sources import Source
 
 IN_MEMORY = 1 << 30

@@ -1,0 +1,143 @@
+"""Fitting the public dictionary, on public rows or from public bounds alone."""
+
+import hashlib
+from collections.abc import Mapping
+
+import numpy as np
+
+from treaty.arrays import FloatArray
+from treaty.errors import TreatyError
+from treaty.records.columns import Feature
+from treaty.records.dictionary import (
+    SMALLEST,
+    Dictionary,
+    DictionaryTerms,
+    Fourier,
+    Vector,
+    lengths,
+)
+
+
+def bounds_dictionary(terms: DictionaryTerms, features: Mapping[str, Feature]) -> Dictionary:
+    """Return the dictionary that needs no public rows: it maps bounds to [−1, 1]."""
+    centre, scale = _from_bounds(features)
+    return Dictionary(
+        columns=encoded_columns(features),
+        centre=tuple(centre),
+        scale=tuple(scale),
+        radius=terms.radius,
+        norm=terms.norm,
+        intercept=terms.intercept,
+    )
+
+
+def fit_dictionary(
+    terms: DictionaryTerms, features: Mapping[str, Feature], encoded: FloatArray
+) -> Dictionary:
+    """Fit the dictionary on encoded public rows.
+
+    Args:
+        terms: what the parties agreed on.
+        features: the columns.
+        encoded: the public rows, encoded, shape (rows, columns).
+    """
+    names = encoded_columns(features)
+    rows = len(encoded)
+    if rows < 2:
+        raise TreatyError(f"a dictionary cannot be fitted on {rows} public row(s): give more")
+    if terms.components is not None and terms.components > len(names):
+        raise TreatyError(f"{terms.components} components cannot come out of {len(names)} columns")
+    centre, scale = _from_bounds(features)
+    if terms.standardise == "public":
+        centre = encoded.mean(axis=0)
+        numeric = np.array([f.kind != "one-hot" for f in features.values() for _ in range(f.width)])
+        spread = encoded.std(axis=0)
+        flat = spread <= 1e-9 * np.abs(scale)
+        for name in (n for n, s, m in zip(names, flat, numeric, strict=True) if m and s):
+            raise TreatyError(
+                f'column "{name}" is constant in the public rows, so it cannot be standardised: '
+                "leave it out, or give public rows in which it varies"
+            )
+        scale = np.where(numeric, spread, 1.0)
+    z = (encoded - centre) / scale
+    directions = None
+    if terms.components is not None:
+        directions = _principal(z, terms.components, terms.whiten)
+        z = z @ directions.T
+    frequencies = None if terms.fourier is None else _frequencies(terms.fourier, z)
+    fitted = Dictionary(
+        columns=names,
+        centre=tuple(centre.tolist()),
+        scale=tuple(scale.tolist()),
+        directions=None if directions is None else _plain(directions),
+        frequencies=None if frequencies is None else _plain(frequencies),
+        norm=terms.norm,
+        intercept=terms.intercept,
+        public_rows=rows,
+        fitted_on=digest(encoded),
+    )
+    radius = terms.radius
+    if terms.radius_quantile is not None:
+        radius = float(
+            np.quantile(lengths(fitted.features(encoded), terms.norm), terms.radius_quantile)
+        )
+        if radius < SMALLEST:
+            raise TreatyError("the public rows are all zeros, so no radius can be fitted on them")
+    return fitted.model_copy(update={"radius": radius})
+
+
+def digest(encoded: FloatArray) -> str:
+    """Return a digest of encoded rows."""
+    return hashlib.sha256(np.ascontiguousarray(encoded).tobytes()).hexdigest()[:16]
+
+
+def encoded_columns(features: Mapping[str, Feature]) -> tuple[str, ...]:
+    """Return the names of all encoded columns, in order."""
+    return tuple(name for column, f in features.items() for name in f.names(column))
+
+
+def _from_bounds(features: Mapping[str, Feature]) -> tuple[FloatArray, FloatArray]:
+    centre: list[float] = []
+    scale: list[float] = []
+    for feature in features.values():
+        if feature.kind == "one-hot":
+            centre += [0.0] * feature.width
+            scale += [1.0] * feature.width
+        else:
+            low, high = feature.options()[:, 0].tolist()
+            centre.append(0.5 * (low + high))
+            scale.append(0.5 * (high - low))
+    return np.array(centre), np.array(scale)
+
+
+def _principal(z: FloatArray, components: int, whiten: bool) -> FloatArray:
+    """Return the leading principal directions, each with its largest entry positive."""
+    values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(z, rowvar=False, bias=True)))
+    order = np.argsort(values)[::-1][:components]
+    directions = vectors[:, order].T
+    largest = np.abs(directions).argmax(axis=1)
+    directions = directions * np.sign(directions[np.arange(len(order)), largest])[:, None]
+    if whiten:
+        spread = np.sqrt(np.maximum(values[order], 0.0))
+        flat = np.flatnonzero(spread <= 1e-9 * spread[0])
+        if len(flat) or spread[0] == 0:
+            raise TreatyError(
+                f"the public rows have only {len(order) - len(flat)} components that vary, so "
+                f"{components} cannot be whitened: choose fewer components"
+            )
+        directions = directions / spread[:, None]
+    return directions
+
+
+def _frequencies(terms: Fourier, z: FloatArray) -> FloatArray:
+    random = np.random.default_rng(terms.seed)
+    bandwidth = terms.bandwidth
+    if bandwidth is None:
+        pairs = random.integers(len(z), size=(1000, 2))
+        apart = np.linalg.norm(z[pairs[:, 0]] - z[pairs[:, 1]], axis=1)
+        bandwidth = float(np.median(apart[apart > 0])) if np.any(apart > 0) else 1.0
+    return random.standard_normal((terms.features // 2, z.shape[1])) / bandwidth
+
+
+def _plain(matrix: FloatArray) -> tuple[Vector, ...]:
+    return tuple(tuple(row) for row in matrix.tolist())
