@@ -1,27 +1,30 @@
 """Does following the advice pay? 200 random consortia from the real tasks, decided, then measured.
 
-One owner asks: join or stay alone, and whom to leave out? Gradients are clipped, and the learner begins
-at the model of 3,000 public rows. `right_share` is how often following `advise` ends, measured on
-everybody's records, with a fitness f at least as good (within 2%) as the better of "always collaborate"
-and "never collaborate"; `always_share` and `never_share` are the same for these two. The keys that end
-in `_psi` ask the same of ψ = f/f* − 1 itself, which is far stricter: where both choices are good, their
-ψ differ by more than 2% through luck alone.
+One owner asks inside its own walls, with its records beside 3,000 public rows: join or stay alone, and
+whom to leave out? Gradients are clipped, and the learner begins at the public model. `right_share` is
+how often following `advise` ends, measured on everybody's records, with a fitness f at least as good
+(within 2%) as the better of "always collaborate" and "never collaborate"; `always_share` and
+`never_share` are the same for these two. The keys that end in `_psi` ask the same of ψ = f/f* − 1
+itself, which is far stricter: where both choices are good, their ψ differ by more than 2% through luck
+alone. A number as argument is the first of the 200 seeds.
 """
 
 import sys
 from itertools import pairwise
 
 import numpy as np
+import polars as pl
 
 from bench.records import Task, cards, flights, hospital, lending
 from bench.report import finish
 from treaty import Budget, Party, Plan, Problem, risk_of, simulate, yardstick
 from treaty.advice import advice_of
-from treaty.fitness import Risk, RowRisk, model_alone
+from treaty.arrays import FloatArray
+from treaty.fitness import RowRisk, model_alone
 from treaty.forecast import Outlook, with_steps
-from treaty.forecast.rehearsal import stages
+from treaty.forecast.stage import stages
 from treaty.forecast.stand_in import StandIn, cross_fitted
-from treaty.losses import Logistic, Loss, Squared
+from treaty.losses import Logistic, Squared
 from treaty.records import Counts
 from treaty.records.encoder import encode
 
@@ -29,22 +32,25 @@ CASES, STAND_IN, RUNS, FOLDS, CLIP = 200, 3_000, 60, 6, 5.0
 TASKS = {"flights": flights, "lending": lending, "hospital": hospital, "cards": cards}
 
 
-def consortium(task: Task, loss: Loss, random: np.random.Generator) -> dict[str, Risk]:
+def consortium(task: Task, random: np.random.Generator) -> dict[str, pl.DataFrame]:
     """Draw owners with records of their own: real ones where the task knows them."""
     count = int(random.integers(2, 8))
     sizes = np.exp(random.uniform(np.log(150), np.log(4_000), count)).astype(int)
     if task.by is None:
-        x, y = task.private_rows
         start = np.concatenate([[0], np.cumsum(sizes)])
-        return {
-            f"owner {i}": risk_of(loss, x[a:b], y[a:b]) for i, (a, b) in enumerate(pairwise(start))
-        }
+        return {f"owner {i}": task.private[a:b] for i, (a, b) in enumerate(pairwise(start))}
     known = task.private[task.by].value_counts(sort=True)[task.by].to_list()[:12]
     names = random.choice(known, count, replace=False)
     return {
-        str(name): risk_of(loss, *task.rows(task.private.filter(task.private[task.by] == name)[:n]))
+        str(name): task.private.filter(task.private[task.by] == name)[:n]
         for name, n in zip(names, sizes, strict=True)
     }
+
+
+def encoded(task: Task, frame: pl.DataFrame) -> tuple[FloatArray, FloatArray]:
+    """Return rows as a stand-in holds them."""
+    targets = task.target.encode(frame[task.target.column], Counts())
+    return encode(task.features, frame, Counts()), targets
 
 
 def decide(seed: int) -> tuple[float, float, float]:
@@ -55,7 +61,8 @@ def decide(seed: int) -> tuple[float, float, float]:
     loss = (Logistic() if name == "cards" else Squared()).clipped(CLIP, "l1")
     ridge, theta_max = (0.01, 3.0) if name == "cards" else (2e-5, 1.0)
     problem = Problem(loss, task.domain, ridge, theta_max, task.intercept)
-    risks = consortium(task, loss, random)
+    records = consortium(task, random)
+    risks = {name: risk_of(loss, *task.rows(frame)) for name, frame in records.items()}
     epsilons = np.exp(random.uniform(np.log(0.1), np.log(30), len(risks)))
     parties = tuple(
         Party(n, r.n, Budget(float(e))) for (n, r), e in zip(risks.items(), epsilons, strict=True)
@@ -66,13 +73,15 @@ def decide(seed: int) -> tuple[float, float, float]:
     start = model_alone(problem, public)
     plan = with_steps(Plan(problem, parties, method, T), public, True)
     rows = StandIn(
-        encode(task.features, task.public, Counts()),
-        task.target.encode(task.public[task.target.column], Counts()),
+        *encoded(task, task.public),
         "public",
         task.public[task.by].to_numpy().astype(str) if task.by else None,
+        {parties[0].name: encoded(task, records[parties[0].name])},
     )
     folds = cross_fitted(task.terms, task.features, task.encoder.dictionary, rows, FOLDS, seed)
-    seen = Outlook(plan, tuple(stages(plan, folds)), "public", rows.rows, rows.rows, True, public)
+    seen = Outlook(
+        plan, tuple(stages(plan, folds)), "private", rows.rows, rows.rows, True, public, {}
+    )
     advice = advice_of(seen, seed=seed)
     stick = yardstick(problem, risks)
 
@@ -91,8 +100,8 @@ def decide(seed: int) -> tuple[float, float, float]:
     choice = f"join {len(invited)}" if side.joins else "alone"
     print(
         f"{seed:3} {name:8} {method:20} T {T:3} owners {len(parties)}: always {always:.3g}, never "
-        f"{never:.3g}, advised {advised:.3g} ({choice}); forecast all {advice.all_invited:.3g}, "
-        f"chosen {advice.recommended:.3g}, alone {side.alone:.3g}"
+        f"{never:.3g}, advised {advised:.3g} ({choice}); forecast all {advice.everybody.value:.3g}, "
+        f"chosen {advice.recommended.value:.3g}, alone {side.alone:.3g}"
     )
     sys.stdout.flush()
     return always, never, advised

@@ -55,7 +55,7 @@ def thousand_owners() -> None:
         optimisation=0.01,
         nothing=1.0,
         luck=0.9,
-        apart=np.zeros(1000),
+        pulls=np.zeros((1000, 0)),
     )
     leave_one_out(worth, best_coalition(worth))
     shapley(worth)

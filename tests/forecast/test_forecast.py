@@ -153,12 +153,51 @@ def test_owners_that_differ_are_told_apart(tmp_path):
     assert "owners assumed alike" in str(alike)
 
 
+@pytest.mark.parametrize("seed", [4, 5, 6])
+def test_owners_that_are_alike_are_not_told_apart_by_chance(tmp_path, seed):
+    """Names given at random: intervals hold what a sample of such a size is alone, whoever's it is."""
+    frame = _rows(3000, seed)
+    frame.write_parquet(tmp_path / "names.parquet")
+    source = t.Source(tmp_path / "names.parquet")
+    alike, apart = t.forecast(_treaty(), source), t.forecast(_treaty(), source, by="owner")
+    for name in ("o0", "o1", "o2"):
+        assert apart.alone[name].low < alike.alone[name].value
+
+
+def test_owners_the_stand_in_does_not_know_are_not_told(tmp_path):
+    frame = _rows(3000, 1).with_columns(owner=pl.col("owner").replace({"o2": "o1"}))
+    frame.write_parquet(tmp_path / "two.parquet")
+    told = t.forecast(_treaty(), t.Source(tmp_path / "two.parquet"), by="owner")
+    assert told.unknown == ("o2",)
+    assert "1 of 3 owners not told: the stand-in has too few rows of them: o2." in told.verdict
+    assert "o2 alone (not known)" in str(told)
+    with pytest.raises(TreatyError, match="no row of the stand-in is of a party"):
+        t.forecast(_treaty(), t.Source(tmp_path / "two.parquet"), by="c")
+
+
+def test_the_records_of_a_party_need_no_stand_in(public, tmp_path):
+    """Its own model is the very one, and the forecast of the others is as without it."""
+    mine = _rows(4000, 9)
+    mine.write_parquet(tmp_path / "mine.parquet")
+    own = t.Source(tmp_path / "mine.parquet")
+    told = t.forecast(_treaty(), public, own={"o1": own})
+    plain = t.forecast(_treaty(), public)
+    assert told.evidence == "private"
+    assert told.together.value == pytest.approx(plain.together.value, rel=0.15)
+    assert told.alone["o0"].value == pytest.approx(plain.alone["o0"].value, rel=0.15)
+    flipped = tmp_path / "flipped.parquet"
+    mine.with_columns(y=-pl.col("y")).write_parquet(flipped)
+    odd = t.forecast(_treaty(), public, own={"o1": t.Source(flipped)})
+    assert odd.alone["o1"].value > 100 * plain.alone["o1"].value
+
+
 def test_private_and_generated_evidence_say_so(public):
     private = t.forecast(_treaty(), public, private=True, public_rows=500)
     assert "must not leave" in str(private)
     assert private.plain()["must_not_leave"] is True
     generated = t.forecast(_treaty(), generate=True)
     assert "weakest evidence" in str(generated)
+    assert generated.nothing.high > 0
     assert generated.evidence == "generated"
 
 
@@ -261,6 +300,9 @@ def test_the_interval_covers_a_mean_it_should_cover():
     [
         (lambda p: t.forecast(_treaty(), None), "give a file with --stand-in"),
         (lambda p: t.forecast(_treaty(start="public"), p, private=True), "--public-rows"),
+        (lambda p: t.forecast(_treaty(), p, generate=True), "exclude each other"),
+        (lambda p: t.forecast(_treaty(), p, public_rows=0), "--public-rows must be at least 1"),
+        (lambda p: t.forecast(_treaty(), p, precision=0.0), "--precision must be between 0 and 1"),
     ],
 )
 def test_what_is_missing_is_asked_for(public, make, says):

@@ -5,7 +5,6 @@ from treaty.advice.advise import Standpoint as Standpoint
 from treaty.advice.advise import advice_of as advice_of
 from treaty.advice.advise import advise as advise
 from treaty.advice.coalition import best_coalition as best_coalition
-from treaty.advice.coalition import recommended_coalition as recommended_coalition
 from treaty.advice.coalition import shapley as shapley
 from treaty.advice.worth import Worth as Worth
 from treaty.advice.worth import worth_of as worth_of

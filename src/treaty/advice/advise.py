@@ -1,24 +1,24 @@
 """Advice: whom to invite, which ε, and at what price."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from treaty.advice.coalition import (
-    best_coalition,
-    leave_one_out,
-    recommended_coalition,
-    shapley,
-)
-from treaty.advice.targets import Reach, priced_budgets, reach
+from treaty.advice.coalition import candidates, leave_one_out, shapley
+from treaty.advice.targets import Reach, beats_alone, priced_budgets, reach
 from treaty.advice.worth import Worth, worth_of
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.forecast import Estimate, Outlook, outlook
+from treaty.forecast.stand_in import Kind
+from treaty.forecast.verdict import beats
 from treaty.records import Source
 from treaty.terms import Treaty
+
+MARGIN = 0.1
+"""By how much a coalition must be better before somebody is left out for it."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Standpoint:
         shapley: by how much it lowers ψ on average over orders of arrival.
         alone: ψ of its own model, without noise.
         joins: whether joining the coalition pays for it, invited or not.
+        sure: whether the intervals of being in and being alone lie apart; else it is a guess.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Standpoint:
     shapley: float
     alone: float
     joins: bool
+    sure: bool
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,11 @@ class Advice:
 
     Args:
         title: of the treaty.
+        evidence: what stood in for the records.
+        alike: whether owners were assumed to be alike.
+        unknown: where they are told apart: owners the stand-in has too few rows of.
         everybody: ψ with everybody at the table, rehearsed.
-        recommended: ψ of the recommended coalition: the largest that is nearly as good as the best.
-        best: ψ of the best one.
-        all_invited: ψ of everybody by the same reckoning, to compare with.
+        recommended: ψ of the recommended coalition, rehearsed with the same randomness.
         with_precision_weights: ψ of everybody, weighed by n_i²ε_i².
         without: ψ without any coalition: of the public rows, or of a constant.
         owners: every owner's side.
@@ -65,10 +68,11 @@ class Advice:
     """
 
     title: str
+    evidence: Kind
+    alike: bool
+    unknown: tuple[str, ...]
     everybody: Estimate
-    recommended: float
-    best: float
-    all_invited: float
+    recommended: Estimate
     with_precision_weights: float
     without: float
     owners: tuple[Standpoint, ...]
@@ -83,20 +87,28 @@ class Advice:
 
     @property
     def coalition(self) -> tuple[str, ...]:
-        """The owners to invite."""
+        """The owners to invite, if anybody."""
         return tuple(owner.name for owner in self.owners if owner.invited)
+
+    @property
+    def pays(self) -> bool:
+        """Whether the recommended coalition is better than none."""
+        return self.recommended.value < self.without
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain data."""
         return {
             "title": self.title,
+            "evidence": self.evidence,
+            "owners_assumed_alike": self.alike,
+            "owners_not_known": list(self.unknown),
+            "must_not_leave": self.evidence == "private",
             "everybody": self.everybody.plain(),
-            "recommended": self.recommended,
-            "best": self.best,
-            "all_invited": self.all_invited,
+            "recommended": self.recommended.plain(),
             "with_precision_weights": self.with_precision_weights,
             "without": self.without,
-            "invite": list(self.coalition),
+            "pays": self.pays,
+            "invite": list(self.coalition) if self.pays else [],
             "owners": [vars(owner) for owner in self.owners],
             "reach": None if self.reach is None else vars(self.reach),
             "budgets": self.budgets,
@@ -109,6 +121,7 @@ def advise(
     stand_in: Source | None = None,
     *,
     by: str | None = None,
+    own: Mapping[str, Source] | None = None,
     private: bool = False,
     generate: bool = False,
     public_rows: int | None = None,
@@ -120,13 +133,15 @@ def advise(
 ) -> Advice:
     """Say whom to invite, what each owner adds, and what a target or a price asks for.
 
-    Coalitions are compared as if owners were alike; what an owner is alone takes into account that it
-    differs, where the stand-in tells owners apart.
+    A few coalitions that look best by what noise, records and differences between owners cost are
+    rehearsed; the best of these is recommended.
 
     Args:
         treaty: the treaty.
         stand_in: rows that stand in for the owners' records.
         by: the column that says whose each row is, where owners differ.
+        own: the very records of parties, by name, inside their own walls: whether joining pays for
+            them is then rehearsed on these, and the advice must not leave.
         private: whether they are somebody's private ones; the advice must then not leave.
         generate: without rows: make some up from the treaty's bounds.
         public_rows: how many public rows the learner has.
@@ -138,7 +153,13 @@ def advise(
         seed: of the rehearsals.
     """
     seen = outlook(
-        treaty, stand_in, by=by, private=private, generate=generate, public_rows=public_rows
+        treaty,
+        stand_in,
+        by=by,
+        own=own,
+        private=private,
+        generate=generate,
+        public_rows=public_rows,
     )
     return advice_of(
         seen, treaty.title, target=target, owner=owner, prices=prices, spend=spend, seed=seed
@@ -162,21 +183,23 @@ def advice_of(
     parties = seen.plan.parties
     epsilons = np.array([party.budget.epsilon for party in parties])
     everybody = np.ones(len(parties))
-    chosen = recommended_coalition(worth)
-    psi = float(worth.psi(chosen[None])[0])
+    chosen, psi_of = _rehearsed(seen, worth, seed)
+    joined = _joined(worth, chosen, psi_of)
     adds, fair, alone = leave_one_out(worth, chosen), shapley(worth, seed), worth.alone()
-    with_it = np.maximum(chosen, np.eye(len(parties)))
-    joined, typical = worth.psi(with_it), worth.typical_alone()
+    with_it, typical = np.maximum(chosen, np.eye(len(parties))), worth.typical_alone()
+    alone_at = {party.name: seen.own_model(seen.plan, party.name) for party in parties}
+    recommended = psi_of(chosen)
     budgets = priced = None
     if prices is not None and spend is not None:
         budgets = priced_budgets(worth, epsilons, prices, spend)
         priced = _at_budgets(worth, epsilons, budgets)
     return Advice(
         title=title,
-        everybody=seen.rehearse(seen.plan, seed=seed).psi,
-        recommended=psi,
-        best=float(worth.psi(best_coalition(worth)[None])[0]),
-        all_invited=float(worth.psi(everybody[None])[0]),
+        evidence=seen.evidence,
+        alike=seen.alike,
+        unknown=seen.unknown,
+        everybody=psi_of(everybody),
+        recommended=recommended,
         with_precision_weights=float(worth.with_precision_weights().psi(everybody[None])[0]),
         without=worth.nothing,
         owners=tuple(
@@ -189,6 +212,11 @@ def advice_of(
                 shapley=float(fair[i]),
                 alone=float(alone[i]),
                 joins=bool(joined[i] < typical[i] and with_it[i].sum() > 1),
+                sure=party.name not in seen.unknown
+                and (
+                    beats(recommended, alone_at[party.name])
+                    or beats(alone_at[party.name], recommended)
+                ),
             )
             for i, party in enumerate(parties)
         ),
@@ -198,18 +226,54 @@ def advice_of(
     )
 
 
+def _rehearsed(
+    seen: Outlook, worth: Worth, seed: int
+) -> tuple[FloatArray, Callable[[FloatArray], Estimate]]:
+    """Rehearse the coalitions in question; return the one to recommend, and what any comes to.
+
+    Somebody is left out only where that is worth it: a forecast does not tell differences of a few
+    percent, and what only one owner knows is not in a stand-in.
+    """
+    known: dict[tuple[float, ...], Estimate] = {}
+
+    def psi_of(members: FloatArray) -> Estimate:
+        key = tuple(members.tolist())
+        if key not in known:
+            names = [n for n, member in zip(worth.names, members, strict=True) if member]
+            known[key] = seen.rehearse_coalition(names, seed=seed).psi
+        return known[key]
+
+    found = candidates(worth)
+    lowest = min(psi_of(members).value for members in found)
+    good = [m for m in found if psi_of(m).value <= (1 + MARGIN) * lowest]
+    return max(good, key=lambda m: (m.sum(), -psi_of(m).value)), psi_of
+
+
+def _joined(
+    worth: Worth, chosen: FloatArray, psi_of: Callable[[FloatArray], Estimate]
+) -> FloatArray:
+    """Return ψ of the coalition with each owner in it; rehearsed where the owner asks for itself."""
+    with_it = np.maximum(chosen, np.eye(len(chosen)))
+    joined = psi_of(chosen).value + worth.psi(with_it) - worth.psi(chosen[None])
+    for name in worth.own:
+        index = worth.names.index(name)
+        joined[index] = psi_of(with_it[index]).value
+    return joined
+
+
 def _reach(
     worth: Worth, epsilons: FloatArray, target: float | None, owner: str | None
 ) -> Reach | None:
     """Return what reaches the target; without one, what beats the owner's being alone."""
-    if target is None and owner is not None:
-        if owner not in worth.names:
-            raise TreatyError(f"{owner} is not a party to this treaty")
-        target = float(worth.typical_alone()[worth.names.index(owner)])
-    return None if target is None else reach(worth, epsilons, target, owner)
+    if target is not None:
+        return reach(worth, epsilons, target, owner)
+    return None if owner is None else beats_alone(worth, epsilons, owner)
 
 
 def _at_budgets(worth: Worth, epsilons: FloatArray, budgets: Mapping[str, float]) -> float:
     granted = np.array([budgets[name] for name in worth.names])
-    spent = float(np.sum(worth.noise * (epsilons / granted) ** 2)) / worth.total**2
-    return worth.optimisation + spent
+    paid = granted > 0
+    changed = replace(
+        worth, noise=worth.noise * (epsilons / np.where(paid, granted, epsilons)) ** 2
+    )
+    return float(changed.psi(paid[None].astype(float))[0])

@@ -7,8 +7,10 @@ from treaty.arrays import FloatArray, IntArray
 
 EXHAUSTIVE = 20
 """Up to so many owners every coalition is tried."""
-MARGIN = 0.3
-"""How much worse than the best a recommended coalition may be."""
+IN_ORDER = 3
+"""How many of the coalitions in order of noise are rehearsed."""
+PORTION = 1 << 16
+"""How many coalitions are compared at once."""
 ORDERS = 4_000
 """How many orders of arrival a Shapley value is averaged over when there are too many to list."""
 
@@ -16,32 +18,30 @@ ORDERS = 4_000
 def best_coalition(worth: Worth) -> FloatArray:
     """Return the coalition with the lowest ψ, as zeros and ones; never empty.
 
-    With weights by records ψ = A·C/n² + B/n with C = Σ noise_i and n = Σ n_i. Sorted by noise per
-    record, the sums of the first k owners are the vertices of the lower boundary of all (n, C), which
-    starts at the origin and is convex: along each of its edges C = α + βn with α ≤ 0, where ψ is concave
-    in 1/n, and above the boundary ψ is larger. So the best coalition is one of the first k, exactly.
-    With precision weights noise only falls when somebody joins, and so does the sampling cost.
+    Up to 20 owners all are tried. Beyond, they are taken in order of their noise per record, which is
+    exact for owners that are alike and weighed by records. Then ψ = A·C/n² + B/n with C = Σ noise_i and
+    n = Σ n_i. In that order the sums of the first k owners are the vertices of the lower boundary of
+    all (n, C), which starts at the origin and is convex: along each of its edges C = α + βn with α ≤ 0,
+    where ψ is concave in 1/n, and above the boundary ψ is larger. So the best is one of the first k.
     """
-    count = len(worth.names)
-    if worth.precision_weights:
-        return np.ones(count)
-    if count <= EXHAUSTIVE:
-        return _among_all(worth)
-    return first_in_order(worth)
+    return _among_all(worth) if len(worth.names) <= EXHAUSTIVE else first_in_order(worth)
 
 
-def recommended_coalition(worth: Worth, margin: float = MARGIN) -> FloatArray:
-    """Return the largest coalition that is nearly as good as the best: nobody is left out for little.
+def candidates(worth: Worth) -> list[FloatArray]:
+    """Return a few coalitions worth a rehearsal: everybody, the best, and the best in order of noise.
 
-    A forecast cannot tell differences of a few percent, and owners are never quite alike: leaving one
-    out costs what only it knows. So the order of the best coalition is followed as long as ψ stays
-    within the margin of the lowest.
+    An owner that asks for itself is in all of them, and nobody is a coalition alone.
     """
-    if worth.precision_weights:
-        return np.ones(len(worth.names))
     order, psi = _in_order(worth)
-    good = np.flatnonzero(psi <= (1 + margin) * psi.min())
-    return _first(order, int(good[-1]) + 1)
+    found = [np.ones(len(worth.names)), best_coalition(worth)]
+    found += [_first(order, int(k) + 1) for k in np.argsort(psi, kind="stable")[:IN_ORDER]]
+    asks = np.array([float(name in worth.own) for name in worth.names])
+    found = [np.maximum(members, asks) for members in found]
+    return [
+        members
+        for members in {tuple(members): members for members in found}.values()
+        if members.sum() > 1 or len(members) == 1
+    ]
 
 
 def first_in_order(worth: Worth) -> FloatArray:
@@ -53,9 +53,7 @@ def first_in_order(worth: Worth) -> FloatArray:
 def _in_order(worth: Worth) -> tuple[IntArray, FloatArray]:
     """Return owners by noise per record, and ψ of the first one, two, three, … of them."""
     order = np.argsort(worth.noise / worth.records, kind="stable")
-    size, noise = worth.records[order].cumsum(), worth.noise[order].cumsum()
-    fewer = worth.sampling * (1 / size - 1 / worth.total)
-    return order, worth.optimisation + noise / size**2 + fewer
+    return order, worth.from_sums(worth.addends[order].cumsum(axis=0))
 
 
 def _first(order: IntArray, count: int) -> FloatArray:
@@ -65,14 +63,17 @@ def _first(order: IntArray, count: int) -> FloatArray:
 
 
 def _among_all(worth: Worth) -> FloatArray:
-    """Try all 2^N − 1 coalitions; sums over subsets double with every owner."""
-    size, noise = np.zeros(1), np.zeros(1)
-    for records, own in zip(worth.records, worth.noise, strict=True):
-        size = np.concatenate([size, size + records])
-        noise = np.concatenate([noise, noise + own])
-    psi = noise[1:] / size[1:] ** 2 + worth.sampling / size[1:]
-    best = int(psi.argmin()) + 1
-    return np.array([float(best >> i & 1) for i in range(len(worth.names))])
+    """Try all 2^N − 1 coalitions."""
+    count = len(worth.names)
+    best, lowest = np.ones(count), np.inf
+    for start in range(1, 1 << count, PORTION):
+        masks = np.arange(start, min(start + PORTION, 1 << count))
+        members = ((masks[:, None] >> np.arange(count)) & 1).astype(float)
+        psi = worth.psi(members)
+        index = int(psi.argmin())
+        if psi[index] < lowest:
+            best, lowest = members[index], float(psi[index])
+    return best
 
 
 def leave_one_out(worth: Worth, members: FloatArray) -> FloatArray:
@@ -115,17 +116,14 @@ def _shapley_exact(worth: Worth) -> FloatArray:
 def _shapley_sampled(worth: Worth, seed: int) -> FloatArray:
     """Follow many random orders at once: running sums along each give ψ after every arrival."""
     random = np.random.default_rng(seed)
-    count = len(worth.names)
+    count, columns = len(worth.names), worth.addends.shape[1]
     orders = max(16, min(ORDERS, 1_000_000 // count))
-    order = random.permuted(np.tile(np.arange(count), (orders, 1)), axis=1)
-    size = worth.records[order].cumsum(axis=1)
-    if worth.precision_weights:
-        spent = 1.0 / (worth.records**2 / worth.noise)[order].cumsum(axis=1)
-    else:
-        spent = worth.noise[order].cumsum(axis=1) / size**2
-    psi = worth.optimisation + spent + worth.sampling * (1 / size - 1 / worth.total)
-    psi = np.minimum(psi, worth.nothing)
-    gains = -np.diff(psi, axis=1, prepend=worth.nothing)
     values = np.zeros(count)
-    np.add.at(values, order.ravel(), gains.ravel())
+    at_once = max(1, 4_000_000 // (count * columns))
+    for start in range(0, orders, at_once):
+        some = min(at_once, orders - start)
+        order = random.permuted(np.tile(np.arange(count), (some, 1)), axis=1)
+        psi = np.minimum(worth.from_sums(worth.addends[order].cumsum(axis=1)), worth.nothing)
+        gains = -np.diff(psi, axis=1, prepend=worth.nothing)
+        np.add.at(values, order.ravel(), gains.ravel())
     return values / orders

@@ -21,6 +21,8 @@ def draw(seen: Outlook, path: Path) -> None:
         raise TreatyError("pictures need Matplotlib: pip install 'treaty[demo]'") from error
     worth = worth_of(seen)
     epsilons = np.array([party.budget.epsilon for party in seen.plan.parties])
+    if np.isinf(epsilons).any():
+        raise TreatyError("--plot of advice needs a finite epsilon for every owner")
     figure = Figure(figsize=(13, 8), layout="constrained")
     panels = figure.subplots(2, 3).ravel()
     _scenarios(figure, panels[:4], worth, epsilons)

@@ -7,6 +7,8 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from treaty.forecast.table import EVIDENCE, told_apart
+
 if TYPE_CHECKING:
     from treaty.advice.advise import Advice
 
@@ -29,41 +31,63 @@ def render(advice: "Advice") -> Group:
             Text(owner.name),
             f"{owner.records:,}",
             f"{owner.epsilon:g}",
-            "yes" if owner.invited else "no",
+            "yes" if owner.invited and advice.pays else "no",
             f"{owner.adds:.2g}",
             f"{owner.shapley:.2g}",
             f"{owner.alone:.3g}",
-            "yes" if owner.joins else "no",
+            ("yes" if owner.joins else "no")
+            if owner.sure
+            else ("likely" if owner.joins else "unlikely"),
             style=None if owner.invited else "dim",
         )
     lines = [
-        Text(advice.title),
+        Text(f"{advice.title}\nfrom {EVIDENCE[advice.evidence]}; {told_apart(advice.alike)}"),
         Text(f"everybody together: ψ = {advice.everybody}"),
         table,
-        Text(
-            f"Invite {len(advice.coalition)} of {len(advice.owners)}: ψ = {advice.recommended:.3g}, "
-            f"against {advice.all_invited:.3g} with everybody and {advice.without:.3g} without "
-            "any coalition."
-        ),
+        Text(_invitation(advice)),
         Text(
             "Weighed by precision (n²ε²) instead of by records, everybody together would reach "
             f"{advice.with_precision_weights:.3g}."
         ),
     ]
+    if advice.unknown:
+        listed = ", ".join(advice.unknown)
+        lines.append(
+            Text(f"The stand-in has too few rows of {listed}: taken to be like everybody.")
+        )
     if advice.reach is not None:
         lines += [Text(line) for line in _reach(advice)]
     if advice.budgets is not None and advice.priced is not None:
         granted = ", ".join(f"{name} {epsilon:.3g}" for name, epsilon in advice.budgets.items())
         lines.append(Text(f"Budgets for the money: {granted}; ψ = {advice.priced:.3g}."))
+    if advice.evidence == "private":
+        lines.append(Text("Made from private records without noise: this report must not leave."))
     return Group(*lines)
+
+
+def _invitation(advice: "Advice") -> str:
+    if not advice.pays:
+        return (
+            f"Invite nobody: the best coalition would reach ψ = {advice.recommended}, "
+            f"and without any it is {advice.without:.3g}."
+        )
+    return (
+        f"Invite {len(advice.coalition)} of {len(advice.owners)}: ψ = {advice.recommended}, "
+        f"against {advice.everybody.value:.3g} with everybody and {advice.without:.3g} without "
+        "any coalition."
+    )
 
 
 def _reach(advice: "Advice") -> list[str]:
     found = advice.reach
     assert found is not None
-    lines = [f"To reach ψ = {found.target:g} with everybody:"]
-    if found.epsilon_factor is not None:
-        lines.append(f"  every ε times {found.epsilon_factor:.3g},")
+    if found.epsilon_factor is None:
+        return [
+            f"No ε makes everybody together beat {found.owner} alone, at {found.target:.3g}: "
+            f"without any noise this plan ends at {found.best:.3g}."
+        ]
+    lines = [f"To reach ψ = {found.target:.3g} with everybody:"]
+    lines.append(f"  every ε times {found.epsilon_factor:.3g},")
     if found.records_factor is not None:
         lines.append(f"  or everybody's records times {found.records_factor:.3g},")
     if found.owners is not None:

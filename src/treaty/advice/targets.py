@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,7 +21,7 @@ class Reach:
         owner: the one owner whose budget was asked about.
         owner_epsilon: its ε.
         records_factor: everybody's records times this.
-        owners: how many owners like the average one.
+        owners: how many owners like the average one; None where being alone is to be beaten.
         best: the lowest ψ that any ε reaches.
     """
 
@@ -40,30 +40,65 @@ def reach(worth: Worth, epsilons: FloatArray, target: float, owner: str | None =
     Raises:
         TreatyError: no ε reaches it; the message says what would be reached.
     """
-    everybody = np.ones(len(worth.names))
-    now = float(worth.psi(everybody[None])[0])
+    if not (math.isfinite(target) and target > 0):
+        raise TreatyError(f"a target ψ must be a number above 0, not {target:g}")
     best = worth.optimisation
     if target <= best:
         raise TreatyError(
             f"a target ψ of {target:g} is out of reach at any epsilon: without any noise this plan "
             f"ends at {best:.3g}; more rounds or other steps would be needed"
         )
-    noise = now - best
+    noise = _noise_now(worth)
     factor = math.sqrt(noise / (target - best)) if noise > 0 else 0.0
-    one = None
-    if owner is not None:
-        if owner not in worth.names:
-            raise TreatyError(f"{owner} is not a party to this treaty")
-        one = _one_epsilon(worth, epsilons, target, worth.names.index(owner))
-    count, mean_records = len(worth.names), worth.total / len(worth.names)
-    mean_noise = float(worth.noise.mean())
+    one = None if owner is None else _one_epsilon(worth, epsilons, target, owner)
+    mean_records, mean_noise = worth.total / len(worth.names), float(worth.noise.mean())
     # m owners like the average one have noise mean_noise/(m·mean_records²), judged on their own union.
     owners = math.ceil(mean_noise / mean_records**2 / (target - best) - 1e-9)
-    return Reach(target, factor, owner, one, factor, max(1, owners) if count else None, best)
+    return Reach(target, factor, owner, one, factor, max(1, owners), best)
 
 
-def _one_epsilon(worth: Worth, epsilons: FloatArray, target: float, index: int) -> float | None:
+def beats_alone(worth: Worth, epsilons: FloatArray, owner: str) -> Reach:
+    """Solve for what makes everybody together as good as one owner's own model typically is.
+
+    With more records for everybody that model gets better too: noise falls as 1/records², what it
+    lacks as 1/records.
+    """
+    index = _index(worth, owner)
+    alone, best, noise = float(worth.typical_alone()[index]), worth.optimisation, _noise_now(worth)
+    if alone <= best:
+        return Reach(alone, None, owner, None, None, None, best)
+    factor = math.sqrt(noise / (alone - best)) if noise > 0 else 0.0
+    shares = worth.records / worth.total
+    apart = float(np.sum((worth.pulls[index] - shares @ worth.pulls) ** 2))
+    chance = max(0.0, alone - apart)
+    # best + noise/r² = apart + chance/r, in 1/r: the smaller r is enough, up to the larger one.
+    a, b, c = noise, -chance, best - apart
+    if a == 0:
+        records = 0.0 if c <= 0 else None
+    else:
+        root = b * b - 4 * a * c
+        records = None if root < 0 else 2 * a / (-b + math.sqrt(root))
+    return Reach(
+        alone, factor, owner, _one_epsilon(worth, epsilons, alone, owner), records, None, best
+    )
+
+
+def _noise_now(worth: Worth) -> float:
+    everybody = np.ones((1, len(worth.names)))
+    return float(worth.psi(everybody)[0] - replace(worth, noise=0 * worth.noise).psi(everybody)[0])
+
+
+def _index(worth: Worth, owner: str) -> int:
+    if owner not in worth.names:
+        raise TreatyError(f"{owner} is not a party to this treaty")
+    return worth.names.index(owner)
+
+
+def _one_epsilon(worth: Worth, epsilons: FloatArray, target: float, owner: str) -> float | None:
     """Return the ε of one owner that reaches the target, others as they are; None if none does."""
+    index = _index(worth, owner)
+    if math.isinf(epsilons[index]):
+        raise TreatyError(f"{owner} has no noise to change: its epsilon is infinite")
     if worth.precision_weights:
         precision = worth.records**2 / worth.noise
         needed = 1 / (target - worth.optimisation) - (precision.sum() - precision[index])
@@ -82,7 +117,9 @@ def priced_budgets(
 ) -> dict[str, float]:
     """Return the budgets that cost Σ price_i ε_i = spend and add the least noise.
 
-    Noise is Σ a_i/ε_i² with a_i = noise_i ε_i²; the least is at ε_i ∝ (a_i/price_i)^(1/3).
+    Weighed by records, noise is Σ a_i/ε_i² with a_i = noise_i ε_i²; the least is at
+    ε_i ∝ (a_i/price_i)^(1/3). Weighed by precision it is 1/Σ n_i²ε_i²/a_i, and least when the owner with
+    the most n_i²/(a_i price_i²) gets everything.
 
     Args:
         worth: the owners.
@@ -98,7 +135,14 @@ def priced_budgets(
         raise TreatyError(f"--prices has no price for {missing[0]}")
     if not spend > 0 or any(not price > 0 for price in prices.values()):
         raise TreatyError("prices and what is spent must be above 0")
+    endless = [n for n, epsilon in zip(worth.names, epsilons, strict=True) if math.isinf(epsilon)]
+    if endless:
+        raise TreatyError(f"--prices: {endless[0]} asks for no noise, so its epsilon has no price")
     price = np.array([prices[name] for name in worth.names])
+    if worth.precision_weights:
+        gets = int(np.argmax(worth.records**2 / (worth.noise * epsilons**2 * price**2)))
+        granted = np.where(np.arange(len(price)) == gets, spend / price, 0.0)
+        return dict(zip(worth.names, granted.tolist(), strict=True))
     need = np.cbrt(worth.noise * epsilons**2 / price)
     granted = spend * need / float(price @ need)
     return dict(zip(worth.names, granted.tolist(), strict=True))

@@ -1,21 +1,23 @@
 """The worth of a coalition, from one rehearsal: fast enough to compare a million of them.
 
-For owners that are alike, a coalition S of n_S records, trained together and judged on everybody's n
-records, has
+A coalition that weighs owner i by w_i, judged on everybody's records with their shares s_i, has
 
-    ψ(S) ≈ optimisation + κ·Σ_{i∈S} w_i² v_i + (½ tr(H⁻¹G)/f*)·(1/n_S − 1/n)
+    ψ ≈ optimisation + κ Σ w_i² v_i + (½/f*) (Σ (w_i − s_i)² tr(H⁻¹G)/n_i + ‖Σ (w_i − s_i) pull_i‖²)
 
-with w_i its weights and v_i the variance of owner i's noise. κ, what noise does to ψ, comes from a
-rehearsal at budgets large enough for the projection to be idle; the last term is what fewer records
-cost.
+with v_i the variance of owner i's noise: what noise costs, what fewer records cost, and what it costs
+that owners differ. κ comes from a rehearsal at budgets large enough for the projection to be idle. For
+owners that are alike and weighed by records the last two come to ½ tr(H⁻¹G)/f* · (1/n_S − 1/n).
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from treaty.arrays import FloatArray
 from treaty.forecast import Outlook
+from treaty.forecast.stage import median_over_mean
 from treaty.learners import Plan
 from treaty.privacy import Budget
 
@@ -27,12 +29,14 @@ class Worth:
     Args:
         names: the owners.
         records: n_i.
-        noise: κ n_i² v_i, so that a coalition's noise costs Σ noise / n_S².
+        noise: κ n_i² v_i, so that noise costs Σ w_i² noise_i/n_i².
         sampling: ½ tr(H⁻¹G)/f*.
         optimisation: what the method leaves without noise.
         nothing: ψ without any coalition: of the public rows, or of a constant.
         luck: how much lower a model of one sample typically is than on average: such costs are skewed.
-        apart: what each owner's own model costs beyond its small number of records, because it differs.
+        pulls: pull_i·√(½/f*), a row for each owner; no columns where owners are alike.
+        own: ψ of the very model of owners whose records are at hand, by name. Their pulls are those
+            of these records, chance included.
         precision_weights: whether owners are weighed by precision instead of by records.
     """
 
@@ -43,7 +47,8 @@ class Worth:
     optimisation: float
     nothing: float
     luck: float
-    apart: FloatArray
+    pulls: FloatArray
+    own: Mapping[str, float] = field(default_factory=dict[str, float])
     precision_weights: bool = False
 
     @property
@@ -51,24 +56,59 @@ class Worth:
         """n, everybody's records."""
         return float(self.records.sum())
 
+    @cached_property
+    def addends(self) -> FloatArray:
+        """What owners bring to the sums that ψ of a coalition is made of, a row for each."""
+        weight = self.records
+        if self.precision_weights and self.noise.max() > 0:
+            weight = self.records**2 / np.maximum(self.noise, 1e-12 * self.noise.max())
+        weight = weight / weight.max()
+        per_record = np.where(self._at_hand, 0.0, self.sampling / self.records)
+        return np.column_stack(
+            [
+                weight,
+                weight**2 * self.noise / self.records**2,
+                weight**2 * per_record,
+                weight * self.records / self.total * per_record,
+                weight[:, None] * self.pulls,
+            ]
+        )
+
+    def from_sums(self, sums: FloatArray) -> FloatArray:
+        """Return ψ of coalitions from the sums of their members' addends, shape (…, 4 + pulls)."""
+        size = sums[..., 0]
+        shares = self.records / self.total
+        per_record = np.where(self._at_hand, 0.0, self.sampling / self.records)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spent = sums[..., 1] / size**2
+            chance = (
+                sums[..., 2] / size**2 - 2 * sums[..., 3] / size + float(shares**2 @ per_record)
+            )
+            apart = sums[..., 4:] / size[..., None] - shares @ self.pulls
+            psi = self.optimisation + spent + np.maximum(chance, 0.0) + np.sum(apart**2, axis=-1)
+        return np.where(size > 0, psi, self.nothing)
+
     def psi(self, members: FloatArray) -> FloatArray:
         """Return ψ of coalitions given as rows of zeros and ones; of none, what there is without."""
-        size = members @ self.records
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if self.precision_weights:
-                spent = 1.0 / (members @ (self.records**2 / self.noise))
-            else:
-                spent = (members @ self.noise) / size**2
-            psi = self.optimisation + spent + self.sampling * (1 / size - 1 / self.total)
-        return np.where(size > 0, psi, self.nothing)
+        return self.from_sums(members @ self.addends)
 
     def alone(self) -> FloatArray:
         """Return ψ of every owner's own model, without noise."""
-        return self.sampling * (1 / self.records - 1 / self.total) + self.apart
+        return self._alone(1.0)
 
     def typical_alone(self) -> FloatArray:
         """Return the median of what `alone` gives the mean of: better than that is even odds."""
-        return self.luck * self.sampling * (1 / self.records - 1 / self.total) + self.apart
+        return self._alone(self.luck)
+
+    def _alone(self, luck: float) -> FloatArray:
+        shares = self.records / self.total
+        apart = np.sum((self.pulls - shares @ self.pulls) ** 2, axis=1)
+        psi = luck * self.sampling * (1 / self.records - 1 / self.total) + apart
+        return np.array([self.own.get(n, value) for n, value in zip(self.names, psi, strict=True)])
+
+    @property
+    def _at_hand(self) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+        return np.array([name in self.own for name in self.names])
 
     def with_precision_weights(self) -> "Worth":
         """Return the worth if owners were weighed by n_i²ε_i²."""
@@ -86,63 +126,42 @@ def worth_of(seen: Outlook, *, precision: float = 0.05, seed: int = 0) -> Worth:
     plan = seen.plan
     generous, factor = plan, 1.0
     result = seen.rehearse(generous, precision=precision, seed=seed)
-    while result.psi.value > IDLE and factor < 1e6:
+    while result.noise > IDLE and factor < 1e6:
         factor *= 10
         generous = _at(plan, factor)
         result = seen.rehearse(generous, precision=precision, seed=seed)
     variance = np.array([plan.mechanism.variance(s) for s in plan.scales])
     generous_variance = np.array([plan.mechanism.variance(s) for s in generous.scales])
     heard = float(generous.shares**2 @ generous_variance)
-    kappa = result.noise / heard if heard > 0 else 0.0
+    kappa = max(0.0, result.noise) / heard if heard > 0 else 0.0
     records = np.array([float(party.records) for party in plan.parties])
     sampling = float(np.mean([stage.sampling for stage in seen.ready])) / seen.fitness
     constant = float(np.mean([stage.constant for stage in seen.ready])) / seen.fitness - 1
-    without = constant
-    if seen.public_rows is not None:
-        without = min(constant, sampling * (1 / seen.public_rows + 1 / float(records.sum())))
+    public = seen.public_model(int(records.sum()))
     return Worth(
         names=tuple(party.name for party in plan.parties),
         records=records,
         noise=kappa * records**2 * variance,
         sampling=sampling,
         optimisation=result.optimisation,
-        nothing=without,
-        luck=float(np.mean([_median_over_mean(stage.spectrum) for stage in seen.ready])),
-        apart=_apart(seen) / seen.fitness,
+        nothing=constant if public is None else min(constant, public.value),
+        luck=float(np.mean([median_over_mean(stage.spectrum) for stage in seen.ready])),
+        pulls=_pulls(seen),
+        own={name: seen.own_model(plan, name).value for name in seen.ready[0].own},
         precision_weights=plan.weights == "precision",
     )
 
 
-def _apart(seen: Outlook) -> FloatArray:
-    """What each owner differs by, the median over halves; low ones drawn towards the typical owner.
-
-    The estimates are noisy and the truth is never below 0, so that one far below what is usual among
-    these owners is more likely luck than likeness. Owners the stand-in does not know are typical.
-    """
-    names = [party.name for party in seen.plan.parties]
-    found = {
-        name: max(
-            0.0,
-            float(np.median([stage.apart[name] for stage in seen.ready if name in stage.apart])),
-        )
-        for name in names
-        if any(name in stage.apart for stage in seen.ready)
-    }
-    if not found:
-        return np.zeros(len(names))
-    usual = float(np.median(list(found.values())))
-    own = np.array([found.get(name, usual) for name in names])
-    return np.maximum(own, 0.5 * (own + usual))
-
-
-def _median_over_mean(spectrum: FloatArray) -> float:
-    """The median of Σ λ_j z_j² over its mean, by Wilson and Hilferty with the effective number of z."""
-    number = float(spectrum.sum() ** 2 / max(float(spectrum @ spectrum), 1e-300))
-    return (1 - 2 / (9 * max(number, 1.0))) ** 3
+def _pulls(seen: Outlook) -> FloatArray:
+    """Return pulls with the scalar products that the folds' have on average; none for alike owners."""
+    scale = np.sqrt(0.5 / seen.fitness / len(seen.ready))
+    side_by_side = scale * np.hstack([stage.pulls for stage in seen.ready])
+    left, values, _ = np.linalg.svd(side_by_side, full_matrices=False)
+    return (left * values)[:, values > 1e-9 * max(float(values.max(initial=0.0)), 1e-30)]
 
 
 IDLE = 0.5
-"""Below this ψ noise acts in proportion: the projection is idle."""
+"""While it adds less than this to ψ, noise acts in proportion: the projection is idle."""
 
 
 def _at(plan: Plan, factor: float) -> Plan:

@@ -5,8 +5,17 @@ from typing import Annotated
 
 import typer
 
-from treaty.cli.options import ByOwner, Generate, Json, Private, PublicRows, StandIn, TreatyFile
-from treaty.cli.output import check_writable, console, print_json, waiting
+from treaty.cli.options import (
+    ByOwner,
+    Generate,
+    Json,
+    Own,
+    Private,
+    PublicRows,
+    StandIn,
+    TreatyFile,
+)
+from treaty.cli.output import check_writable, console, named_files, print_json, waiting
 from treaty.errors import TreatyError
 
 
@@ -14,6 +23,7 @@ def advise(
     treaty: TreatyFile,
     stand_in: StandIn = None,
     by: ByOwner = None,
+    own: Own = None,
     private: Private = False,
     generate: Generate = False,
     public_rows: PublicRows = None,
@@ -56,9 +66,16 @@ def advise(
     check_writable(plot, picture=True)
     document = t.load(treaty)
     source = None if stand_in is None else t.Source(stand_in)
+    records = {name: t.Source(path) for name, path in named_files(own or [], "--own").items()}
     with waiting("rehearsing", quiet=as_json):
         seen = outlook(
-            document, source, by=by, private=private, generate=generate, public_rows=public_rows
+            document,
+            source,
+            by=by,
+            own=records,
+            private=private,
+            generate=generate,
+            public_rows=public_rows,
         )
         told = advice_of(
             seen,
@@ -76,8 +93,6 @@ def advise(
         print_json(told.plain())
         return
     console.print(render(told))
-    if private:
-        console.print("Made from private records without noise: this report must not leave.")
 
 
 def _prices(pairs: list[str]) -> dict[str, float]:

@@ -5,19 +5,32 @@ from typing import Annotated
 
 import typer
 
-from treaty.cli.options import ByOwner, Generate, Json, Private, PublicRows, StandIn, TreatyFile
-from treaty.cli.output import check_writable, console, print_json, waiting
+from treaty.cli.options import (
+    ByOwner,
+    Generate,
+    Json,
+    Own,
+    Private,
+    PublicRows,
+    StandIn,
+    TreatyFile,
+)
+from treaty.cli.output import check_writable, console, named_files, print_json, waiting
 
 
 def forecast(
     treaty: TreatyFile,
     stand_in: StandIn = None,
     by: ByOwner = None,
+    own: Own = None,
     private: Private = False,
     generate: Generate = False,
     public_rows: PublicRows = None,
     precision: Annotated[
-        float, typer.Option("--precision", help="Relative Monte-Carlo error to reach.")
+        float,
+        typer.Option(
+            "--precision", min=0.001, max=0.5, help="Relative Monte-Carlo error to reach."
+        ),
     ] = 0.02,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw ψ against ε and n.")
@@ -42,16 +55,18 @@ def forecast(
     check_writable(plot, picture=True)
     document = t.load(treaty)
     source = None if stand_in is None else t.Source(stand_in)
+    records = {name: t.Source(path) for name, path in named_files(own or [], "--own").items()}
     with waiting("rehearsing", quiet=as_json):
         seen = outlook(
             document,
             source,
             private=private,
             by=by,
+            own=records,
             generate=generate,
             public_rows=public_rows,
         )
-        told = forecast_of(seen, document.title, alike=by is None, precision=precision)
+        told = forecast_of(seen, document.title, precision=precision)
         if plot is not None:
             from treaty.forecast.picture import draw
 

@@ -31,10 +31,18 @@ ByOwner = Annotated[
 Private = Annotated[
     bool, typer.Option("--private", help="They are private: the report must not leave.")
 ]
+Own = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--own",
+        metavar="NAME=FILE",
+        help="A party's very records, inside its walls; the report must not leave.",
+    ),
+]
 Generate = Annotated[
     bool, typer.Option("--generate", help="Make rows up from the treaty's bounds: weak evidence.")
 ]
 PublicRows = Annotated[
-    int | None, typer.Option("--public-rows", help="How many public rows the learner has.")
+    int | None, typer.Option("--public-rows", min=1, help="How many public rows the learner has.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of tables.")]

@@ -66,15 +66,15 @@ def check_writable(path: Path | None, *, picture: bool = False) -> None:
         raise TreatyError(f"{path}: a picture must end in {', '.join(PICTURES)}")
 
 
-def named_files(pairs: list[str]) -> dict[str, str]:
-    """Read --owner NAME=FILE options."""
+def named_files(pairs: list[str], option: str = "--owner") -> dict[str, str]:
+    """Read NAME=FILE options."""
     files: dict[str, str] = {}
     for pair in pairs:
         name, equals, path = pair.partition("=")
         if not (name and equals and path):
-            raise TreatyError(f'--owner takes NAME=FILE, not "{pair}"')
+            raise TreatyError(f'{option} takes NAME=FILE, not "{pair}"')
         if name in files:
-            raise TreatyError(f"--owner names {name} twice")
+            raise TreatyError(f"{option} names {name} twice")
         files[name] = path
     return files
 

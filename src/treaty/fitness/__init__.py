@@ -5,6 +5,7 @@ from treaty.fitness.optimum import Optimum as Optimum
 from treaty.fitness.optimum import optimum as optimum
 from treaty.fitness.problem import Problem as Problem
 from treaty.fitness.risk import MomentRisk as MomentRisk
+from treaty.fitness.risk import PooledRisk as PooledRisk
 from treaty.fitness.risk import Risk as Risk
 from treaty.fitness.risk import RowRisk as RowRisk
 from treaty.fitness.risk import pooled as pooled

@@ -203,12 +203,14 @@ class PooledRisk(Risk):
 def pooled(risks: Sequence[Risk], weights: Sequence[float] | None = None) -> Risk:
     """Return the weighted mean of risks (by default by records: their union).
 
-    Moments are merged into one set, so that a pool of a thousand owners costs what one costs.
+    Moments are merged into one set, so that a pool of a thousand owners costs what one costs; pools
+    in it are taken apart, and what is in it more than once is in the result once.
     """
     total = sum(risk.n for risk in risks)
     if weights is None:
         weights = [risk.n / total for risk in risks]
-    if len({id(risk) for risk in risks}) == 1 and math.isclose(sum(weights), 1.0):
+    risks, weights = _distinct(risks, weights)
+    if len(risks) == 1 and math.isclose(weights[0], 1.0):
         return risks[0]
     moments = [risk.moments for risk in risks if isinstance(risk, MomentRisk)]
     if len(moments) < len(risks):
@@ -221,6 +223,20 @@ def pooled(risks: Sequence[Risk], weights: Sequence[float] | None = None) -> Ris
             float(sum(w * m.yy for w, m in zip(weights, moments, strict=True))),
         )
     )
+
+
+def _distinct(risks: Sequence[Risk], weights: Sequence[float]) -> tuple[list[Risk], list[float]]:
+    found: dict[int, tuple[Risk, float]] = {}
+    for risk, weight in zip(risks, weights, strict=True):
+        inner = (
+            zip(risk.risks, risk.weights, strict=True)
+            if isinstance(risk, PooledRisk)
+            else [(risk, 1.0)]
+        )
+        for one, share in inner:
+            before = found[id(one)][1] if id(one) in found else 0.0
+            found[id(one)] = (one, before + weight * share)
+    return [risk for risk, _ in found.values()], [weight for _, weight in found.values()]
 
 
 def risk_of(loss: Loss, x: FloatArray, y: FloatArray) -> Risk:

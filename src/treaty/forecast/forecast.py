@@ -1,7 +1,7 @@
 """What a collaboration is worth, before anyone trains."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,16 +11,19 @@ from treaty.errors import TreatyError
 from treaty.fitness import Risk, RowRisk, model_alone, pooled
 from treaty.forecast.bounds import Bound, bound_for
 from treaty.forecast.estimate import Estimate, ratio
-from treaty.forecast.rehearsal import Rehearsal, Stage, rehearse, stages
+from treaty.forecast.rehearsal import Rehearsal, rehearse
+from treaty.forecast.stage import FEWEST_OWN, Stage, stages
 from treaty.forecast.stand_in import (
     Kind,
+    StandIn,
     cross_fitted,
     dictionary_of,
     generated_stand_in,
     read_stand_in,
+    with_records_of,
 )
 from treaty.forecast.verdict import verdict
-from treaty.learners import Plan, learner_for
+from treaty.learners import Plan, learner_for, method_named
 from treaty.privacy import Budget
 from treaty.records import Source
 from treaty.terms import Treaty, plan_of
@@ -43,6 +46,8 @@ class Forecast:
         evidence: what stood in for the records.
         stand_in_rows: how many rows.
         alike: whether owners were assumed to be alike.
+        unknown: where they are told apart: owners the stand-in has too few rows of, taken to be like
+            everybody.
         together: ψ of the collaboration.
         cost: f(θ) − f(θ*), the cost of privacy.
         optimisation: the part of ψ that would be left without noise.
@@ -66,6 +71,7 @@ class Forecast:
     evidence: Kind
     stand_in_rows: int
     alike: bool
+    unknown: tuple[str, ...]
     together: Estimate
     cost: Estimate
     optimisation: float
@@ -98,6 +104,7 @@ class Forecast:
             "evidence": self.evidence,
             "stand_in_rows": self.stand_in_rows,
             "owners_assumed_alike": self.alike,
+            "owners_not_known": list(self.unknown),
             "must_not_leave": self.evidence == "private",
             "together": self.together.plain(),
             "cost_of_privacy": self.cost.plain(),
@@ -127,6 +134,9 @@ class Outlook:
         public_rows: how many public rows the learner has.
         from_public: whether it begins at their model.
         learnt_from: the rows that step sizes are derived from.
+        given: step sizes and the like that the treaty itself states.
+        alike: whether owners are assumed to be alike.
+        unknown: where they are told apart: owners the stand-in has too few rows of.
     """
 
     plan: Plan
@@ -136,6 +146,9 @@ class Outlook:
     public_rows: int | None
     from_public: bool
     learnt_from: Risk
+    given: Mapping[str, float]
+    alike: bool = True
+    unknown: tuple[str, ...] = ()
 
     def rehearse(self, plan: Plan, *, precision: float = 0.02, seed: int = 0) -> Rehearsal:
         """Rehearse a plan near this one: other budgets, sizes or parties, the same step sizes."""
@@ -147,24 +160,58 @@ class Outlook:
         """f(θ*), averaged over the folds."""
         return float(np.mean([stage.fitness for stage in self.ready]))
 
-    def own_model(self, plan: Plan, name: str) -> Estimate:
-        """Return ψ of an owner's own model over all of a plan's records."""
-        total = sum(party.records for party in plan.parties)
-        own = next(party.records for party in plan.parties if party.name == name)
-        return self.sampled(
-            1 / own - 1 / total, [stage.apart.get(name, 0.0) for stage in self.ready]
+    def rehearse_coalition(
+        self, members: Sequence[str], *, precision: float = 0.02, seed: int = 0
+    ) -> Rehearsal:
+        """Rehearse some of the parties, judged on everybody's records; steps are derived anew."""
+        some = tuple(party for party in self.plan.parties if party.name in members)
+        plan = with_steps(
+            replace(self.plan.with_parties(some), parameters=self.given),
+            self.learnt_from,
+            self.from_public,
+        )
+        return rehearse(
+            plan,
+            self.ready,
+            total=sum(party.records for party in self.plan.parties),
+            public_rows=self.public_rows if self.from_public else None,
+            precision=precision,
+            seed=seed,
         )
 
-    def sampled(self, share: float, apart: Sequence[float] | None = None) -> Estimate:
+    def own_model(self, plan: Plan, name: str) -> Estimate:
+        """Return ψ of an owner's own model over all of a plan's records."""
+        if name in self.ready[0].own:
+            above = [stage.own[name] - stage.fitness for stage in self.ready]
+            return ratio(above, [stage.fitness for stage in self.ready])
+        records = np.array([party.records for party in plan.parties])
+        shares = records / records.sum()
+        index = [party.name for party in plan.parties].index(name)
+        away = np.eye(len(records))[index] - shares
+        apart = [0.5 * float(np.sum((away @ stage.pulls) ** 2)) for stage in self.ready]
+        share = 1 / int(records[index]) - 1 / int(records.sum())
+        told, as_others = self.sampled(share, apart), self.sampled(share, [0.0] * len(apart))
+        # Differences are never below 0: where they may be chance, the owner may be like the others.
+        if 2 * told.value - told.high <= as_others.value:
+            return replace(told, low=min(told.low, as_others.low))
+        return told
+
+    def public_model(self, total: int) -> Estimate | None:
+        """Return ψ of the model of the public rows, if there are any, over so many records."""
+        if self.public_rows is None:
+            return None
+        apart = [stage.public - stage.fitness - stage.sampling / total for stage in self.ready]
+        return self.sampled(1 / self.public_rows + 1 / total, apart)
+
+    def sampled(self, share: float, apart: Sequence[float]) -> Estimate:
         """Return ψ of a model of a sample: ½ tr(H⁻¹G) · share, as lucky as samples are.
 
         Args:
             share: 1/n_i − 1/n for one of the owners, 1/m + 1/n for m rows of nobody's.
-            apart: what the sample's owner differs by, fold by fold.
+            apart: what the rows it was drawn from differ by, fold by fold.
         """
-        differ = [0.0] * len(self.ready) if apart is None else list(apart)
         chance = [stage.sampling * share for stage in self.ready]
-        total = [max(d, 0.0) + c for d, c in zip(differ, chance, strict=True)]
+        total = [c + d for c, d in zip(chance, apart, strict=True)]
         luck = float(np.mean([0.5 * np.sum((stage.spectrum * share) ** 2) for stage in self.ready]))
         return ratio(total, [stage.fitness for stage in self.ready], luck / self.fitness**2)
 
@@ -175,6 +222,7 @@ def outlook(
     *,
     private: bool = False,
     by: str | None = None,
+    own: Mapping[str, Source] | None = None,
     generate: bool = False,
     public_rows: int | None = None,
     folds: int = FOLDS,
@@ -186,10 +234,15 @@ def outlook(
         stand_in: rows that stand in for the owners' records.
         private: whether they are somebody's private ones; the result must then not leave.
         by: the column that says whose each row is, where owners differ.
+        own: the very records of parties, by name, inside their own walls: the result must not leave.
         generate: without rows: make some up from the treaty's bounds, the weakest evidence.
         public_rows: how many public rows the learner has; all of a public stand-in if not given.
         folds: into how many parts the stand-in is cut.
     """
+    if stand_in is not None and generate:
+        raise TreatyError("--stand-in and --generate exclude each other")
+    if public_rows is not None and public_rows < 1:
+        raise TreatyError(f"--public-rows must be at least 1, not {public_rows}")
     if stand_in is not None:
         rows = read_stand_in(treaty.features, treaty.target, stand_in, private=private, by=by)
     elif generate:
@@ -199,6 +252,11 @@ def outlook(
             "a forecast needs rows to stand in for the records: give a file with --stand-in, "
             "or --generate rows from the treaty's bounds alone"
         )
+    names = [party.name for party in treaty.parties]
+    for name, source in (own or {}).items():
+        if name not in names:
+            raise TreatyError(f"--own names {name}, who is not a party to this treaty")
+        rows = with_records_of(rows, name, treaty.features, treaty.target, source)
     fitted = treaty.fitted or dictionary_of(treaty.dictionary, treaty.features, rows)
     plan = plan_of(treaty.model_copy(update={"fitted": fitted}))
     if public_rows is None and rows.kind == "public":
@@ -213,10 +271,37 @@ def outlook(
         )
     x, _ = fitted.apply(rows.encoded)
     learnt_from = RowRisk(plan.problem.fitness_loss, np.ascontiguousarray(x), rows.target)
+    given = plan.parameters
     plan = with_steps(plan, learnt_from, from_public)
     parts = cross_fitted(treaty.dictionary, treaty.features, fitted, rows, folds)
     ready = tuple(stages(plan, parts))
-    return Outlook(plan, ready, rows.kind, rows.rows, public_rows, from_public, learnt_from)
+    return Outlook(
+        plan=plan,
+        ready=ready,
+        evidence="private" if own else rows.kind,
+        rows=rows.rows,
+        public_rows=public_rows,
+        from_public=from_public,
+        learnt_from=learnt_from,
+        given=given,
+        alike=by is None,
+        unknown=() if rows.owner is None else _unknown(plan, rows),
+    )
+
+
+def _unknown(plan: Plan, rows: StandIn) -> tuple[str, ...]:
+    """Return the parties that too few rows are of, in halves of the stand-in."""
+    assert rows.owner is not None
+    of = [int(np.sum(rows.owner == party.name)) for party in plan.parties]
+    if not any(of):
+        seen = ", ".join(sorted(set(rows.owner.tolist()))[:3])
+        raise TreatyError(
+            f"--by: no row of the stand-in is of a party to this treaty; the column has {seen}, …"
+        )
+    names = [
+        party.name for party, count in zip(plan.parties, of, strict=True) if count < 2 * FEWEST_OWN
+    ]
+    return tuple(name for name in names if name not in rows.exact)
 
 
 def with_steps(plan: Plan, rows: Risk, from_public: bool) -> Plan:
@@ -232,6 +317,7 @@ def forecast(
     *,
     private: bool = False,
     by: str | None = None,
+    own: Mapping[str, Source] | None = None,
     generate: bool = False,
     public_rows: int | None = None,
     precision: float = 0.02,
@@ -244,6 +330,7 @@ def forecast(
         stand_in: rows that stand in for the owners' records.
         private: whether they are somebody's private ones; the report must then not leave.
         by: the column that says whose each row is, where owners differ.
+        own: the very records of parties, by name, inside their own walls: the result must not leave.
         generate: without rows: make some up from the treaty's bounds, the weakest evidence.
         public_rows: how many public rows the learner has; all of a public stand-in if not given.
         precision: the relative Monte-Carlo error to reach.
@@ -252,15 +339,21 @@ def forecast(
     Example:
         print(treaty.forecast(treaty.load("treaty.toml"), treaty.Source("public.parquet")))
     """
+    if not 0 < precision < 1:
+        raise TreatyError(f"--precision must be between 0 and 1, not {precision:g}")
     seen = outlook(
-        treaty, stand_in, private=private, by=by, generate=generate, public_rows=public_rows
+        treaty,
+        stand_in,
+        private=private,
+        by=by,
+        own=own,
+        generate=generate,
+        public_rows=public_rows,
     )
-    return forecast_of(seen, treaty.title, alike=by is None, precision=precision, seed=seed)
+    return forecast_of(seen, treaty.title, precision=precision, seed=seed)
 
 
-def forecast_of(
-    seen: Outlook, title: str, *, alike: bool = True, precision: float = 0.02, seed: int = 0
-) -> Forecast:
+def forecast_of(seen: Outlook, title: str, *, precision: float = 0.02, seed: int = 0) -> Forecast:
     """Return the forecast of an outlook's own plan."""
     plan = seen.plan
     total = sum(party.records for party in plan.parties)
@@ -272,9 +365,6 @@ def forecast_of(
         [stage.constant - stage.fitness for stage in seen.ready],
         [stage.fitness for stage in seen.ready],
     )
-    public_only = (
-        None if seen.public_rows is None else seen.sampled(1 / seen.public_rows + 1 / total)
-    )
     learner = learner_for(plan)
     scale = seen.fitness
     return Forecast(
@@ -284,20 +374,23 @@ def forecast_of(
         parties=tuple((p.name, p.records, p.budget.epsilon) for p in plan.parties),
         evidence=seen.evidence,
         stand_in_rows=seen.rows,
-        alike=alike,
+        alike=seen.alike,
+        unknown=seen.unknown,
         together=together,
         cost=Estimate(together.value * scale, together.low * scale, together.high * scale),
         optimisation=result.optimisation,
         noise=result.noise,
         alone=alone,
-        public_only=public_only,
+        public_only=seen.public_model(total),
         nothing=nothing,
         curator=_curator(seen, precision, seed),
         rate=_rate(plan, smallest) / scale,
         bound=_as_psi(bound_for(plan, learner), scale),
         published=_as_psi(bound_for(plan, learner, as_published=True), scale),
         runs=result.runs,
-        verdict=verdict(together, alone, public_only, nothing, seen.evidence),
+        verdict=verdict(
+            together, alone, seen.public_model(total), nothing, seen.evidence, seen.unknown
+        ),
     )
 
 
@@ -310,7 +403,7 @@ def _curator(seen: Outlook, precision: float, seed: int) -> Estimate:
         name="curator",
         records=sum(party.records for party in plan.parties),
         budget=Budget(poorest.budget.epsilon, poorest.budget.delta),
-        answers=None,
+        answers=_curators_answers(plan),
         rate=1.0,
         away=(),
     )
@@ -331,6 +424,12 @@ def _curator(seen: Outlook, precision: float, seed: int) -> Estimate:
     ]
     begin = seen.public_rows if seen.from_public else None
     return rehearse(single, ready, public_rows=begin, precision=precision, seed=seed).psi
+
+
+def _curators_answers(plan: Plan) -> int:
+    """How often the curator is asked: in every round of a synchronous method, else as often as all."""
+    caps = [plan.horizon if party.answers is None else party.answers for party in plan.parties]
+    return max(caps) if method_named(plan.method).synchronous else min(plan.horizon, sum(caps))
 
 
 def _rate(plan: Plan, epsilon: float) -> float:

@@ -45,7 +45,7 @@ def draw(seen: Outlook, told: Forecast, path: Path) -> None:
         for value, color, name in _levels(told):
             axes.axhline(value, color=color, linestyle="--", linewidth=1, label=name)
         axes.set(xscale="log", yscale="log", xlabel=f"every {what} times", ylabel="ψ")
-        axes.legend(frameon=False, fontsize=8, loc="lower left")
+        axes.legend(frameon=False, fontsize=8, loc="best")
         axes.grid(alpha=0.3)
     figure.savefig(path, dpi=150)
 

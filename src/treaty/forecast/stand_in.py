@@ -5,7 +5,7 @@ from nothing but the treaty's public bounds.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -30,12 +30,16 @@ class StandIn:
         target: the encoded targets.
         kind: where the rows come from.
         owner: whose each row is, where the owners are known to differ; else None.
+        exact: the very records of parties that make the forecast inside their own walls, encoded.
     """
 
     encoded: FloatArray
     target: FloatArray
     kind: Kind
     owner: "np.ndarray[tuple[int], np.dtype[np.str_]] | None" = None
+    exact: Mapping[str, tuple[FloatArray, FloatArray]] = field(
+        default_factory=dict[str, tuple[FloatArray, FloatArray]]
+    )
 
     @property
     def rows(self) -> int:
@@ -51,12 +55,14 @@ class Fold:
         x: features.
         y: targets.
         owner: whose each row is, if known.
+        exact: x and y of parties whose very records are at hand.
         others: the other half in the same features, None for that half itself.
     """
 
     x: FloatArray
     y: FloatArray
     owner: "np.ndarray[tuple[int], np.dtype[np.str_]] | None"
+    exact: Mapping[str, tuple[FloatArray, FloatArray]]
     others: "Fold | None" = None
 
 
@@ -77,11 +83,36 @@ def read_stand_in(
         private: whether they are somebody's private records.
         by: the column that says whose each row is, where owners differ.
     """
+    encoded, targets, names = _encoded(features, target, source, by)
+    if len(targets) < FEWEST:
+        raise TreatyError(
+            f"{source.label}: {len(targets)} stand-in rows are too few: at least {FEWEST} are needed"
+        )
+    return StandIn(
+        encoded, targets, "private" if private else "public", np.array(names) if by else None
+    )
+
+
+def with_records_of(
+    rows: StandIn, name: str, features: Mapping[str, Feature], target: Target, source: Source
+) -> StandIn:
+    """Return a stand-in in which one party need not be stood in for: these are its records."""
+    encoded, targets, _ = _encoded(features, target, source, None)
+    if not len(targets):
+        raise TreatyError(f"{source.label}: there are no records in it")
+    return replace(rows, exact={**rows.exact, name: (encoded, targets)})
+
+
+def _encoded(
+    features: Mapping[str, Feature], target: Target, source: Source, by: str | None
+) -> tuple[FloatArray, FloatArray, list[str]]:
     counts = Counts()
     xs: list[FloatArray] = []
     ys: list[FloatArray] = []
     names: list[str] = []
-    columns = [*features, target.column, *([by] if by else [])]
+    columns = [*features, target.column]
+    if by is not None and by not in columns:
+        columns.append(by)
     for frame in source.blocks(columns):
         try:
             xs.append(encode(features, frame, counts))
@@ -91,16 +122,9 @@ def read_stand_in(
         counts.rows += len(frame)
         if by:
             names += [str(name) for name in frame[by].to_list()]
-    if counts.rows < FEWEST:
-        raise TreatyError(
-            f"{source.label}: {counts.rows} stand-in rows are too few: at least {FEWEST} are needed"
-        )
-    return StandIn(
-        np.concatenate(xs),
-        np.concatenate(ys),
-        "private" if private else "public",
-        np.array(names) if by else None,
-    )
+    if not xs:
+        return np.zeros((0, 0)), np.zeros(0), []
+    return np.concatenate(xs), np.concatenate(ys), names
 
 
 def generated_stand_in(features: Mapping[str, Feature], target: Target, seed: int = 0) -> StandIn:
@@ -165,7 +189,11 @@ def cross_fitted(
 def _fold(dictionary: Dictionary, stand_in: StandIn, rows: IntArray, others: Fold | None) -> Fold:
     x, _ = dictionary.apply(stand_in.encoded[rows])
     owner = None if stand_in.owner is None else stand_in.owner[rows]
-    return Fold(np.ascontiguousarray(x), stand_in.target[rows], owner, others)
+    exact = {
+        name: (np.ascontiguousarray(dictionary.apply(encoded)[0]), target)
+        for name, (encoded, target) in stand_in.exact.items()
+    }
+    return Fold(np.ascontiguousarray(x), stand_in.target[rows], owner, exact, others)
 
 
 def dictionary_of(

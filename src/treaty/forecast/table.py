@@ -38,15 +38,17 @@ def render(forecast: "Forecast") -> Group:
     table.add_row("  of which noise adds", _number(forecast.noise), "")
     ranked = sorted(forecast.alone.items(), key=lambda item: item[1].value)
     for name, estimate in ranked if len(ranked) <= 12 else [*ranked[:4], *ranked[-4:]]:
-        _row(table, f"{name} alone", estimate)
+        _row(
+            table, f"{name} alone" + (" (not known)" if name in forecast.unknown else ""), estimate
+        )
     if len(ranked) > 12:
         table.add_row(f"  ({len(ranked) - 8} owners in between)", "", "")
     if forecast.public_only is not None:
         _row(table, "public rows only", forecast.public_only)
     _row(table, "nothing: a constant guess", forecast.nothing)
-    _row(table, "floor: one trusted curator, same method", forecast.curator, style="dim")
+    _row(table, "floor: one trusted curator, smallest ε", forecast.curator, style="dim")
     table.add_row(
-        "floor: rate of Bassily et al. (constant unknown)", _number(forecast.rate), "", style="dim"
+        "floor's rate, Bassily et al., constant unknown", _number(forecast.rate), "", style="dim"
     )
     bound = forecast.bound
     table.add_row(f"bound: {bound.theorem}, corrected", _number(bound.total), "", style="dim")
@@ -56,10 +58,18 @@ def render(forecast: "Forecast") -> Group:
     head = Text(
         f"{forecast.title}\n{len(forecast.parties)} parties, {forecast.method}, T = "
         f"{forecast.horizon}; from {forecast.stand_in_rows:,} {EVIDENCE[forecast.evidence]}; "
-        + ("owners assumed alike" if forecast.alike else "owners told apart")
+        + told_apart(forecast.alike)
     )
+    notes: list[Text] = []
+    if math.isinf(bound.total):
+        notes.append(Text(f"{bound.theorem} says nothing: these steps exceed what it allows."))
     cost = Text(f"cost of privacy f(θ) − f(θ*): {forecast.cost}")
-    return Group(head, table, cost, *(Text(line) for line in forecast.verdict))
+    return Group(head, table, cost, *notes, *(Text(line) for line in forecast.verdict))
+
+
+def told_apart(alike: bool) -> str:
+    """Return in words whether owners were assumed to be alike."""
+    return "owners assumed alike" if alike else "owners told apart"
 
 
 def _row(table: Table, name: str, estimate: Estimate, style: str | None = None) -> None:

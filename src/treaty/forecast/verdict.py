@@ -1,6 +1,6 @@
 """What a forecast means, in plain words; where the evidence does not tell, it says so."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from treaty.forecast.estimate import Estimate
 from treaty.forecast.stand_in import Kind
@@ -12,6 +12,7 @@ def verdict(
     public_only: Estimate | None,
     nothing: Estimate,
     evidence: Kind,
+    unknown: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Compare intervals: better only where they lie apart."""
     lines: list[str] = []
@@ -26,13 +27,15 @@ def verdict(
             lines.append("Together is better than the public rows alone.")
         else:
             lines.append("The evidence does not tell whether together beats the public rows alone.")
-    gains = [name for name, own in alone.items() if beats(together, own)]
-    loses = [name for name, own in alone.items() if beats(own, together)]
-    open_ = [name for name in alone if name not in gains and name not in loses]
+    known = {name: own for name, own in alone.items() if name not in unknown}
+    gains = [name for name, own in known.items() if beats(together, own)]
+    loses = [name for name, own in known.items() if beats(own, together)]
+    open_ = [name for name in known if name not in gains and name not in loses]
     for names, what in (
         (gains, "better off together than alone"),
         (loses, "better off alone"),
         (open_, "too close to call: the evidence does not tell"),
+        (unknown, "not told: the stand-in has too few rows of them"),
     ):
         if names:
             listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
