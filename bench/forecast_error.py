@@ -17,7 +17,8 @@ from bench.report import finish
 from treaty import Budget, Party, Plan, Problem, risk_of, simulate
 from treaty.fitness import Risk, RowRisk
 from treaty.forecast.bounds import bound_for
-from treaty.forecast.rehearsal import rehearse, stages
+from treaty.forecast.rehearsal import rehearse
+from treaty.forecast.stage import stages
 from treaty.forecast.stand_in import StandIn, cross_fitted
 from treaty.learners import learner_for
 from treaty.losses import Logistic, Loss, Squared

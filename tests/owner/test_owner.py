@@ -9,17 +9,24 @@ from treaty.errors import Refusal, TreatyError
 from treaty.fitness import risk_of
 from treaty.losses import Clipped, Squared
 from treaty.owner import Owner, Query
-from treaty.privacy import Budget, Gaussian, Laplace, MemoryLedger, epsilon_spent, sensitivity
+from treaty.privacy import (
+    Budget,
+    Gaussian,
+    Grant,
+    Laplace,
+    MemoryLedger,
+    epsilon_spent,
+    sensitivity,
+)
 
 
 def _owner(answers: int = 3, budget: Budget | None = None, **more) -> tuple[Owner, MemoryLedger]:
-    ledger = MemoryLedger()
+    treaty = str(more.get("treaty", "fingerprint"))
+    ledger = MemoryLedger(Grant(treaty, budget or Budget(1.0), answers))
     settings = {
         "treaty": "fingerprint",
         "problem": problem(Squared()),
         "risk": risk_of(Squared(), *rows(100, 4, seed=1)),
-        "budget": budget or Budget(1.0),
-        "answers": answers,
         "horizon": 10,
         "mechanism": Laplace(),
         "ledger": ledger,

@@ -1,20 +1,54 @@
+"""Both ledgers keep the same promises; the durable one also survives, and shows every edit."""
+
+import multiprocessing
+import sqlite3
 import threading
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
 import pytest
-from dp_accounting import LaplaceDpEvent
+from dp_accounting import GaussianDpEvent, LaplaceDpEvent, NonPrivateDpEvent
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from treaty.errors import Refusal
-from treaty.privacy import Budget, Entry, Grant, MemoryLedger, epsilon_spent
+from treaty.errors import Refusal, TreatyError
+from treaty.privacy import (
+    Budget,
+    Dataset,
+    DurableLedger,
+    Entry,
+    Grant,
+    MemoryLedger,
+    epsilon_spent,
+)
+from treaty.privacy.durable import Event, verify_events
+
+DATA = Dataset(1000, "digest")
 
 
-def _entry(round: int, run: str = "run") -> Entry:
-    return Entry("treaty", run, round, (0.0,), (1.0,), LaplaceDpEvent(10.0))
+def _entry(round: int, run: str = "run", theta=(0.0,), treaty: str = "treaty") -> Entry:
+    return Entry(treaty, run, round, theta, (1.0,), LaplaceDpEvent(10.0))
 
 
-def test_spending_is_exact_arithmetic():
+@pytest.fixture(params=["memory", "durable"])
+def ledger(request, tmp_path):
+    if request.param == "memory":
+        yield MemoryLedger()
+        return
+    made = DurableLedger.create(tmp_path / "ledger.sqlite", DATA, Budget(100.0))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def durable(tmp_path):
+    made = DurableLedger.create(tmp_path / "ledger.sqlite", DATA, Budget(3.0, 1e-5))
+    yield made
+    made.close()
+
+
+def test_spending_is_exact_arithmetic(ledger):
     """Ten answers at ε = 0.1 spend exactly ε, where ten times 0.01 as floats would not."""
-    ledger = MemoryLedger()
     ledger.grant(Grant("treaty", Budget(0.1), 10))
     for k in range(10):
         assert epsilon_spent(ledger, "treaty") == Fraction(0.1) * k / 10
@@ -22,8 +56,7 @@ def test_spending_is_exact_arithmetic():
     assert epsilon_spent(ledger, "treaty") == Fraction(0.1)
 
 
-def test_a_spent_grant_takes_no_more():
-    ledger = MemoryLedger()
+def test_a_spent_grant_takes_no_more(ledger):
     ledger.grant(Grant("treaty", Budget(1.0), 2))
     ledger.write(_entry(1))
     ledger.write(_entry(2))
@@ -32,21 +65,22 @@ def test_a_spent_grant_takes_no_more():
     assert ledger.answers_given("treaty") == 2
 
 
-def test_a_round_is_written_once_and_a_treaty_granted_once():
-    ledger = MemoryLedger()
-    ledger.grant(Grant("treaty", Budget(1.0), 5))
-    ledger.write(_entry(1))
-    with pytest.raises(Refusal, match="answered already"):
+def test_a_round_is_written_once_and_a_treaty_granted_once(ledger):
+    with pytest.raises(Refusal, match="no budget"):
         ledger.write(_entry(1))
+    ledger.grant(Grant("treaty", Budget(1.0), 5))
+    first = ledger.write(_entry(1))
+    again = ledger.write(Entry("treaty", "run", 1, (0.0,), (99.0,), LaplaceDpEvent(10.0)))
+    assert again == first
+    assert ledger.entry("treaty", "run", 1) == first
+    with pytest.raises(Refusal, match="another theta"):
+        ledger.write(_entry(1, theta=(0.5,)))
     with pytest.raises(Refusal, match="granted a budget already"):
         ledger.grant(Grant("treaty", Budget(9.0), 5))
-    with pytest.raises(Refusal, match="no budget"):
-        MemoryLedger().write(_entry(1))
     assert ledger.answers_given("treaty") == 1
 
 
-def test_threads_cannot_overspend():
-    ledger = MemoryLedger()
+def test_threads_cannot_overspend(ledger):
     ledger.grant(Grant("treaty", Budget(1.0), 50))
     refused = []
 
@@ -64,3 +98,174 @@ def test_threads_cannot_overspend():
         thread.join()
     assert ledger.answers_given("treaty") == 50
     assert len(refused) == 110
+
+
+def test_what_is_on_the_disk_is_what_was_written(durable, tmp_path):
+    durable.grant(Grant("treaty", Budget(0.1, 1e-7), 7))
+    events = [LaplaceDpEvent(3.0), GaussianDpEvent(2.5), NonPrivateDpEvent()]
+    for k, event in enumerate(events):
+        durable.write(Entry("treaty", "run", k, (0.1, -5e-324), (1 / 3, 1e300), event))
+    durable.close()
+    again = DurableLedger(tmp_path / "ledger.sqlite")
+    assert again.dataset == DATA
+    assert again.granted("treaty") == Grant("treaty", Budget(0.1, 1e-7), 7)
+    for k, event in enumerate(events):
+        assert again.entry("treaty", "run", k) == Entry(
+            "treaty", "run", k, (0.1, -5e-324), (1 / 3, 1e300), event
+        )
+    assert again.answers_since(datetime.now(UTC) - timedelta(minutes=1)) == 3
+    assert again.answers_since(datetime.now(UTC) + timedelta(minutes=1)) == 0
+    again.close()
+
+
+def test_all_treaties_together_stay_under_the_cap(durable):
+    durable.grant(Grant("one", Budget(2.0, 1e-6), 4))
+    with pytest.raises(Refusal, match=r"epsilon 1.5 does not fit: of 3 for this dataset, 2 is"):
+        durable.grant(Grant("two", Budget(1.5), 4))
+    with pytest.raises(Refusal, match=r"delta 1e-05 does not fit"):
+        durable.grant(Grant("two", Budget(0.5, 1e-5), 4))
+    with pytest.raises(Refusal, match="without end"):
+        durable.grant(Grant("two", Budget(float("inf")), 4))
+    durable.write(_entry(1, treaty="one"))
+    durable.revoke("one")
+    assert durable.committed()[0] == Fraction(1, 2)
+    with pytest.raises(Refusal, match="has been revoked"):
+        durable.write(_entry(2, treaty="one"))
+    durable.grant(Grant("two", Budget(2.5), 4))
+    with pytest.raises(Refusal, match="does not fit"):
+        durable.grant(Grant("three", Budget(1e-9), 4))
+    with pytest.raises(Refusal, match="revoked already"):
+        durable.revoke("one")
+    with pytest.raises(Refusal, match="no budget"):
+        durable.revoke("nothing")
+
+
+def test_a_lowered_cap_stops_answers(durable):
+    durable.grant(Grant("one", Budget(2.0), 4))
+    durable.write(_entry(1, treaty="one"))
+    durable.set_cap(Budget(0.75))
+    with pytest.raises(Refusal, match="cap over all treaties"):
+        durable.write(_entry(2, treaty="one"))
+    assert durable.answers_given("one") == 1
+
+
+def test_several_grants_are_all_or_none(durable):
+    with pytest.raises(Refusal, match="does not fit"):
+        durable.grant_all([Grant("a", Budget(2.0), 1), Grant("b", Budget(2.0), 1)])
+    assert durable.grants() == []
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    budgets=st.lists(st.floats(0.01, 2.0), min_size=1, max_size=4),
+    asked=st.lists(st.tuples(st.integers(0, 3), st.integers(1, 6)), max_size=25),
+)
+def test_what_is_spent_never_exceeds_what_is_granted(tmp_path_factory, budgets, asked):
+    path = tmp_path_factory.mktemp("ledgers") / "ledger.sqlite"
+    ledger = DurableLedger.create(path, DATA, Budget(3.0))
+    for i, epsilon in enumerate(budgets):
+        try:
+            ledger.grant(Grant(f"t{i}", Budget(epsilon), 3))
+        except Refusal:
+            continue
+    distinct = set()
+    for i, k in asked:
+        try:
+            ledger.write(_entry(k, treaty=f"t{i}"))
+            distinct.add((i, k))
+        except Refusal:
+            continue
+    total = sum((Fraction(g.budget.epsilon) * given / g.answers for g, given in ledger.grants()))
+    assert ledger.spent() == total <= sum(Fraction(g.budget.epsilon) for g, _ in ledger.grants())
+    assert sum(given for _, given in ledger.grants()) == len(distinct)
+    assert total <= 3
+    ledger.verify()
+    ledger.close()
+
+
+def _spend(path, run: str, results) -> None:
+    ledger = DurableLedger(path)
+    done = 0
+    for k in range(30):
+        try:
+            ledger.write(_entry(k, run))
+            done += 1
+        except Refusal:
+            continue
+    results.put(done)
+    ledger.close()
+
+
+def test_two_processes_on_one_ledger_cannot_overspend(durable, tmp_path):
+    durable.grant(Grant("treaty", Budget(1.0), 40))
+    context = multiprocessing.get_context("spawn")
+    results = context.Queue()
+    workers = [
+        context.Process(target=_spend, args=(tmp_path / "ledger.sqlite", f"run {i}", results))
+        for i in range(2)
+    ]
+    for worker in workers:
+        worker.start()
+    assert sum(results.get(timeout=60) for _ in workers) == 40
+    for worker in workers:
+        worker.join(60)
+    assert durable.answers_given("treaty") == 40
+    durable.verify()
+
+
+def _filled(ledger: DurableLedger) -> None:
+    ledger.grant(Grant("treaty", Budget(1.0), 5))
+    for k in range(3):
+        ledger.write(_entry(k))
+    ledger.refused({"reason": "theta lies outside Θ"})
+
+
+@pytest.mark.parametrize(
+    ("edit", "says"),
+    [
+        ("UPDATE events SET body = replace(body, '\"round\":1', '\"round\":4')", "event 5"),
+        ("UPDATE events SET time = '2020-01-01' WHERE seq = 6", "event 6"),
+        ("DELETE FROM events WHERE seq = 6", "event 6"),
+        ("UPDATE grants SET given = 0", "table of grants"),
+        ("UPDATE grants SET answers = 500", "table of grants"),
+        ("DELETE FROM answers WHERE round = 1", "table of answers"),
+    ],
+)
+def test_an_edit_of_the_past_shows(durable, tmp_path, edit, says):
+    _filled(durable)
+    before = durable.verify()
+    vandal = sqlite3.connect(tmp_path / "ledger.sqlite")
+    if "events" in edit:
+        with pytest.raises(sqlite3.DatabaseError, match="never"):
+            vandal.execute(edit)
+        vandal.execute("DROP TRIGGER events_stay")
+        vandal.execute("DROP TRIGGER events_remain")
+    vandal.execute(edit)
+    vandal.commit()
+    vandal.close()
+    with pytest.raises(TreatyError, match=says):
+        durable.verify()
+    assert before
+
+
+def test_an_export_can_be_checked_without_the_file(durable):
+    _filled(durable)
+    plain = [event.plain() for event in durable.events()]
+    assert verify_events(Event(**one) for one in plain) == durable.verify()
+    plain[4]["body"]["round"] = 9
+    with pytest.raises(TreatyError, match="event 5"):
+        verify_events(Event(**one) for one in plain)
+
+
+def test_what_is_no_ledger_is_said(tmp_path):
+    with pytest.raises(TreatyError, match="there is no ledger"):
+        DurableLedger(tmp_path / "nothing.sqlite")
+    (tmp_path / "text.sqlite").write_text("this is not a database, whatever its name says")
+    with pytest.raises(TreatyError, match="not a ledger"):
+        DurableLedger(tmp_path / "text.sqlite")
+    sqlite3.connect(tmp_path / "other.sqlite").execute("PRAGMA user_version = 9").connection.close()
+    with pytest.raises(TreatyError, match="format"):
+        DurableLedger(tmp_path / "other.sqlite")
+    DurableLedger.create(tmp_path / "one.sqlite", DATA, Budget(1.0)).close()
+    with pytest.raises(TreatyError, match="there is a ledger already"):
+        DurableLedger.create(tmp_path / "one.sqlite", DATA, Budget(1.0))

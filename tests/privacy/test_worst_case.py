@@ -11,7 +11,7 @@ from problems import LOSSES, domain, problem, rows
 from treaty.fitness import MomentRisk, Moments, RowRisk, risk_of
 from treaty.losses import Clipped
 from treaty.owner import Owner, Query
-from treaty.privacy import Budget, Laplace, MemoryLedger, sensitivity
+from treaty.privacy import Budget, Grant, Laplace, MemoryLedger, sensitivity
 
 P = 4
 WAYS = {**LOSSES, **{f"clipped {k}": Clipped(v, 0.4, "l1") for k, v in LOSSES.items()}}
@@ -73,11 +73,9 @@ def test_an_attack_on_one_answer_succeeds_no_more_often_than_epsilon_allows():
             treaty="t",
             problem=chosen,
             risk=risk_of(loss, x, y),
-            budget=Budget(epsilon),
-            answers=1,
             horizon=1,
             mechanism=Laplace(),
-            ledger=MemoryLedger(),
+            ledger=MemoryLedger(Grant("t", Budget(epsilon), 1)),
         )
         answer = owner.answer(Query("t", "r", 1, (0.0, 0.0))).gradient
         right += (answer[0] < 0) == secret

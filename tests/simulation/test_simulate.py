@@ -11,7 +11,7 @@ from treaty.fitness import RowRisk, yardstick
 from treaty.learners import METHODS, Party, Plan, blocs_of, learner_for
 from treaty.losses import Clipped, Hinge, Squared
 from treaty.owner import Owner
-from treaty.privacy import Budget, Gaussian, Laplace, MemoryLedger
+from treaty.privacy import Budget, Gaussian, Grant, Laplace, MemoryLedger
 from treaty.simulation import simulate, sweep
 from treaty.simulation.answers import Noise, exact_answers
 from treaty.training import drive
@@ -41,11 +41,9 @@ def test_simulation_agrees_with_live_training(method):
                 treaty="t",
                 problem=shared.problem,
                 risk=data[party.name],
-                budget=shared.budget(party),
-                answers=shared.answers(party),
                 horizon=shared.horizon,
                 mechanism=shared.mechanism,
-                ledger=MemoryLedger(),
+                ledger=MemoryLedger(Grant("t", shared.budget(party), shared.answers(party))),
             )
             for party in shared.parties
         ]

@@ -86,15 +86,15 @@ def _reach(advice: "Advice") -> list[str]:
             f"No ε makes everybody together beat {found.owner} alone, at {found.target:.3g}: "
             f"without any noise this plan ends at {found.best:.3g}."
         ]
-    lines = [f"To reach ψ = {found.target:.3g} with everybody:"]
-    lines.append(f"  every ε times {found.epsilon_factor:.3g},")
+    goal = "To reach" if found.owners is not None else f"To be as good as {found.owner} alone, at"
+    ways = [f"every ε times {found.epsilon_factor:.3g}"]
     if found.records_factor is not None:
-        lines.append(f"  or everybody's records times {found.records_factor:.3g},")
+        ways.append(f"everybody's records times {found.records_factor:.3g}")
     if found.owners is not None:
-        lines.append(f"  or {found.owners:,} owners like the average one.")
-    if found.owner is not None:
-        if found.owner_epsilon is None:
-            lines.append(f"  No ε of {found.owner} alone reaches it.")
-        else:
-            lines.append(f"  With only {found.owner} changing: its ε at {found.owner_epsilon:.3g}.")
+        ways.append(f"{found.owners:,} owners like the average one")
+    if found.owner_epsilon is not None:
+        ways.append(f"the ε of {found.owner} alone at {found.owner_epsilon:.3g}")
+    lines = [f"{goal} ψ = {found.target:.3g}, everybody together needs " + ", or ".join(ways) + "."]
+    if found.owner is not None and found.owner_epsilon is None:
+        lines.append(f"No ε of {found.owner} alone is enough.")
     return lines

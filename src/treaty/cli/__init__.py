@@ -8,9 +8,15 @@ from rich.text import Text
 
 from treaty.cli.advise import advise
 from treaty.cli.demo import demo
+from treaty.cli.federation import federation
 from treaty.cli.fit import fit
 from treaty.cli.forecast import forecast
 from treaty.cli.init import init
+from treaty.cli.learn import learn
+from treaty.cli.ledger import ledger
+from treaty.cli.owner import owner
+from treaty.cli.ratify import ratify
+from treaty.cli.revoke import revoke
 from treaty.cli.simulate import simulate
 from treaty.cli.train import train
 from treaty.errors import TreatyError
@@ -21,8 +27,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Is a model trained together under differential privacy worth it, and for whom?",
 )
-for command in (init, fit, forecast, advise, train, simulate, demo):
+for command in (
+    init, fit, forecast, advise, train, simulate, demo, ratify, owner, ledger, revoke, learn
+):  # fmt: skip
     app.command()(command)
+app.add_typer(federation)
 
 
 def main() -> None:

@@ -45,4 +45,10 @@ Generate = Annotated[
 PublicRows = Annotated[
     int | None, typer.Option("--public-rows", min=1, help="How many public rows the learner has.")
 ]
+HomeFolder = Annotated[
+    Path, typer.Option("--home", metavar="FOLDER", help="The owner's folder: ledger, policy.")
+]
+CredentialFolder = Annotated[
+    Path, typer.Option("--credential", metavar="FOLDER", help="The party's credential.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of tables.")]

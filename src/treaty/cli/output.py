@@ -1,6 +1,7 @@
 """What commands share: tables, progress bars, JSON and the --owner option."""
 
 import json
+import logging
 import math
 import sys
 from collections.abc import Callable, Generator
@@ -77,6 +78,11 @@ def named_files(pairs: list[str], option: str = "--owner") -> dict[str, str]:
             raise TreatyError(f"{option} names {name} twice")
         files[name] = path
     return files
+
+
+def quiet_asyncio() -> None:
+    """Leave out asyncio's remarks about how TLS connections end; errors are still told."""
+    logging.getLogger("asyncio").setLevel(logging.ERROR)
 
 
 def _finite(value: Any) -> Any:

@@ -183,7 +183,8 @@ class Outlook:
         """Return ψ of an owner's own model over all of a plan's records."""
         if name in self.ready[0].own:
             above = [stage.own[name] - stage.fitness for stage in self.ready]
-            return ratio(above, [stage.fitness for stage in self.ready])
+            told = ratio(above, [stage.fitness for stage in self.ready])
+            return Estimate(*(max(0.0, end) for end in (told.value, told.low, told.high)))
         records = np.array([party.records for party in plan.parties])
         shares = records / records.sum()
         index = [party.name for party in plan.parties].index(name)

@@ -9,7 +9,6 @@ import numpy as np
 from treaty.arrays import FloatArray
 from treaty.fitness import (
     Optimum,
-    PooledRisk,
     Problem,
     Risk,
     RowRisk,
@@ -20,6 +19,7 @@ from treaty.fitness import (
     risk_of,
 )
 from treaty.forecast.stand_in import Fold
+from treaty.forecast.tilt import TiltedRisk, tilted
 from treaty.learners import Plan
 from treaty.learners.geometry import WINDOW
 from treaty.losses import Loss, Windowed
@@ -79,7 +79,7 @@ class _Part:
         name: the party.
         share: its share of all records.
         risk: its rows.
-        trust: the weight of its own rows among them; the rest is everybody's.
+        trust: which part of the difference of its own rows' gradient from everybody's is kept.
         rows: how many its own rows are.
         exact: whether they are its very records.
     """
@@ -164,10 +164,10 @@ def _stage(plan: Plan, fold: Fold) -> Stage:
 
 
 def _trust(problem: Problem, fold: Fold) -> dict[str, float]:
-    """Return the weight that each owner's own rows deserve; the rest is everybody's.
+    """Return which part of the difference of each owner's gradient from everybody's is to be believed.
 
     With n_i rows E‖pull_i‖² = τ_i² + tr(H⁻¹G)/n_i: how much the owner differs, and chance. τ_i² is
-    estimated from its own rows as far as they tell, and from the typical owner's beyond that; the weight
+    estimated from its own rows as far as they tell, and from the typical owner's beyond that; the part
     is such that the owner differs from the others by that much, not by as much as few rows do.
     """
     if fold.owner is None:
@@ -212,6 +212,8 @@ def _parts(plan: Plan, fold: Fold, trust: Mapping[str, float]) -> list[_Part]:
     loss = plan.problem.fitness_loss
     total = sum(party.records for party in plan.parties)
     everybody = RowRisk(loss, fold.x, fold.y)
+    centre = _best(plan.problem, [_Part("", 1.0, everybody)]).theta
+    mean = everybody.gradient(centre)
     parts: list[_Part] = []
     rest = 0.0
     for party in plan.parties:
@@ -222,13 +224,13 @@ def _parts(plan: Plan, fold: Fold, trust: Mapping[str, float]) -> list[_Part]:
             continue
         mine = np.zeros(0, bool) if fold.owner is None else fold.owner == party.name
         rows = int(mine.sum())
-        weight = trust.get(party.name, 0.0) if rows >= FEWEST_OWN else 0.0
-        if weight == 0:
+        weight = trust.get(party.name, 0.0)
+        if rows < FEWEST_OWN:
             rest += share
             continue
         own = RowRisk(loss, fold.x[mine], fold.y[mine])
-        risk = pooled([own, everybody], [weight, 1 - weight])
-        parts.append(_Part(party.name, share, risk, weight, rows))
+        slope = (weight - 1) * (own.gradient(centre) - mean)
+        parts.append(_Part(party.name, share, TiltedRisk(own, slope, centre), weight, rows))
     if rest > 0:
         parts.append(_Part("", rest, everybody))
     return parts
@@ -287,9 +289,8 @@ def _best(problem: Problem, parts: Sequence[_Part]) -> Optimum:
 
 def _through_moments(loss: Loss, risk: Risk, made: dict[int, Risk]) -> Risk:
     """Return the same rows under a loss, through moments where it has them; each set of rows once."""
-    if isinstance(risk, PooledRisk):
-        inner = [_through_moments(loss, one, made) for one in risk.risks]
-        return pooled(inner, risk.weights)
+    if isinstance(risk, TiltedRisk):
+        return tilted(_through_moments(loss, risk.risk, made), risk.slope, risk.centre)
     assert isinstance(risk, RowRisk)
     if id(risk) not in made:
         made[id(risk)] = risk_of(loss, risk.x, risk.y)

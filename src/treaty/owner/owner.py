@@ -7,7 +7,7 @@ import numpy as np
 from treaty.errors import Refusal, TreatyError
 from treaty.fitness import Problem, Risk
 from treaty.owner.query import Answer, Query
-from treaty.privacy import Budget, Entry, Grant, Ledger, Mechanism, sensitivity
+from treaty.privacy import Entry, Grant, Ledger, Mechanism, sensitivity
 
 LARGEST_SCORE = 1e100
 """No θ is answered whose scores could be larger: products of scores must not overflow."""
@@ -24,11 +24,9 @@ class Owner:
         treaty: the fingerprint it has ratified.
         problem: the learning problem of that treaty.
         risk: its records, already clamped into the public domain.
-        budget: what it grants to this treaty.
-        answers: how many answers that budget covers.
         horizon: the largest round it will be asked.
         mechanism: the noise.
-        ledger: where it keeps what it has granted and answered.
+        ledger: where it keeps what it has granted and answered. The noise follows from the grant.
     """
 
     def __init__(
@@ -38,8 +36,6 @@ class Owner:
         treaty: str,
         problem: Problem,
         risk: Risk,
-        budget: Budget,
-        answers: int,
         horizon: int,
         mechanism: Mechanism,
         ledger: Ledger,
@@ -56,9 +52,11 @@ class Owner:
         self._mechanism = mechanism
         self._ledger = ledger
         moved = sensitivity(problem.gradient_bound(mechanism.norm), risk.n, problem.dimension)
-        self.scale = mechanism.scale(moved, budget, answers)
+        grant = ledger.granted(treaty)
+        if grant is None:
+            raise Refusal(f"{name} has granted no budget to treaty {treaty[:12]}")
+        self.scale = mechanism.scale(moved, grant.budget, grant.answers)
         self._event = mechanism.event(self.scale / moved)
-        ledger.grant(Grant(treaty, budget, answers))
 
     def answer(self, query: Query) -> Answer:
         """Return the noised mean gradient at the query's θ.
@@ -69,31 +67,30 @@ class Owner:
             Refusal: the query is not one this owner answers. Nothing is spent.
         """
         self._check(query)
+        grant = self._ledger.granted(query.treaty)
+        if grant is None or grant.revoked:
+            raise Refusal(f"{self.name} has revoked treaty {query.treaty[:12]}")
         entry = self._ledger.entry(query.treaty, query.run, query.round)
         if entry is None:
-            entry = self._fresh(query)
+            entry = self._fresh(query, grant)
         elif entry.theta != query.theta:
             raise Refusal(
                 f"round {query.round} of run {query.run} has been asked with another theta"
             )
         return Answer(self.name, query.run, query.round, entry.answer)
 
-    def _fresh(self, query: Query) -> Entry:
-        grant = self._ledger.granted(query.treaty)
+    def _fresh(self, query: Query, grant: Grant) -> Entry:
         given = self._ledger.answers_given(query.treaty)
-        if grant is None or given >= grant.answers:
-            total = 0 if grant is None else grant.answers
-            epsilon = 0.0 if grant is None else grant.budget.epsilon
+        if given >= grant.answers:
             raise Refusal(
-                f"{self.name}'s budget is spent: {given} of {total} answers given, "
-                f"epsilon {epsilon:g} used up"
+                f"{self.name}'s budget is spent: {given} of {grant.answers} answers given, "
+                f"epsilon {grant.budget.epsilon:g} used up"
             )
         exact = self._risk.gradient(np.array(query.theta))
         noised = exact if self.scale == 0 else self._mechanism.release(exact, self.scale)
         answer = tuple(float(value) for value in noised)
         entry = Entry(query.treaty, query.run, query.round, query.theta, answer, self._event)
-        self._ledger.write(entry)
-        return entry
+        return self._ledger.write(entry)
 
     def _check(self, query: Query) -> None:
         theta = query.theta

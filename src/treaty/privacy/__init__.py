@@ -2,6 +2,8 @@
 
 from treaty.errors import TreatyError
 from treaty.privacy.budget import Budget as Budget
+from treaty.privacy.durable import Dataset as Dataset
+from treaty.privacy.durable import DurableLedger as DurableLedger
 from treaty.privacy.gaussian import Gaussian as Gaussian
 from treaty.privacy.laplace import Laplace as Laplace
 from treaty.privacy.ledger import Entry as Entry

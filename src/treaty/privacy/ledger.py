@@ -23,11 +23,13 @@ class Grant:
         treaty: the fingerprint.
         budget: (ε, δ) over all answers.
         answers: how many answers the budget covers; each spends exactly 1/answers of it.
+        revoked: whether it has been taken back.
     """
 
     treaty: str
     budget: Budget
     answers: int
+    revoked: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,11 @@ class Ledger(Protocol):
         """Return the answer already given to this question, if there is one."""
         ...
 
-    def write(self, entry: Entry) -> None:
-        """Write an entry, spending one answer of its grant, or refuse and write nothing."""
+    def write(self, entry: Entry) -> Entry:
+        """Write an entry, spending one answer of its grant, or refuse and write nothing.
+
+        Returns what stands: where the same question has been answered meanwhile, that answer.
+        """
         ...
 
     def answers_given(self, treaty: str) -> int:
@@ -78,11 +83,37 @@ def epsilon_spent(ledger: Ledger, treaty: str) -> Fraction:
     return Fraction(grant.budget.epsilon) * ledger.answers_given(treaty) / grant.answers
 
 
-class MemoryLedger:
-    """A ledger that lives as long as the process: for simulation and in-process training."""
+def check_room(entry: Entry, grant: Grant | None, given: int, before: Entry | None) -> None:
+    """Refuse an entry that its grant does not cover.
 
-    def __init__(self) -> None:
-        self._grants: dict[str, Grant] = {}
+    Args:
+        entry: what is to be written.
+        grant: that of its treaty, if any.
+        given: how many answers have been given under it.
+        before: what has been answered to a question of that run and round.
+    """
+    if grant is None:
+        raise Refusal(f"treaty {entry.treaty[:12]} has been granted no budget")
+    if grant.revoked:
+        raise Refusal(f"treaty {entry.treaty[:12]} has been revoked")
+    if before is not None:
+        raise Refusal(f"round {entry.round} of run {entry.run} has been asked with another theta")
+    if given >= grant.answers:
+        raise Refusal(
+            f"the budget is spent: {given} of {grant.answers} answers given, "
+            f"epsilon {grant.budget.epsilon:g} used up"
+        )
+
+
+class MemoryLedger:
+    """A ledger that lives as long as the process: for simulation and in-process training.
+
+    Args:
+        grants: what is granted from the start.
+    """
+
+    def __init__(self, *grants: Grant) -> None:
+        self._grants: dict[str, Grant] = {grant.treaty: grant for grant in grants}
         self._entries: dict[tuple[str, str, int], Entry] = {}
         self._given: dict[str, int] = {}
         self._lock = threading.Lock()
@@ -102,23 +133,17 @@ class MemoryLedger:
         """Return the answer already given to this question, if there is one."""
         return self._entries.get((treaty, run, round))
 
-    def write(self, entry: Entry) -> None:
+    def write(self, entry: Entry) -> Entry:
         """Write an entry, spending one answer of its grant, or refuse and write nothing."""
         key = (entry.treaty, entry.run, entry.round)
         with self._lock:
-            grant = self._grants.get(entry.treaty)
-            given = self._given.get(entry.treaty, 0)
-            if grant is None:
-                raise Refusal(f"treaty {entry.treaty[:12]} has been granted no budget")
-            if key in self._entries:
-                raise Refusal(f"round {entry.round} of run {entry.run} has been answered already")
-            if given >= grant.answers:
-                raise Refusal(
-                    f"the budget is spent: {given} of {grant.answers} answers given, "
-                    f"epsilon {grant.budget.epsilon:g} used up"
-                )
+            before, given = self._entries.get(key), self._given.get(entry.treaty, 0)
+            if before is not None and before.theta == entry.theta:
+                return before
+            check_room(entry, self._grants.get(entry.treaty), given, before)
             self._entries[key] = entry
             self._given[entry.treaty] = given + 1
+            return entry
 
     def answers_given(self, treaty: str) -> int:
         """Return how many answers this treaty has had."""

@@ -1,5 +1,6 @@
 """Where records come from: CSV and Parquet files, streamed in blocks."""
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -44,7 +45,7 @@ class Source:
         try:
             self.schema = dict(frame.collect_schema())
         except (PolarsError, OSError) as error:
-            raise TreatyError(f"{self.path}: cannot be read ({_first_line(error)})") from error
+            raise TreatyError(f"{self.path}: cannot be read ({first_line(error)})") from error
         if by is not None:
             self.require([by])
             self._frame = frame.filter(pl.col(by).cast(pl.String) == owner)
@@ -69,7 +70,23 @@ class Source:
                 chunk_size=BLOCK, maintain_order=True, lazy=True
             )
         except (PolarsError, OSError) as error:
-            raise TreatyError(f"{self.path}: cannot be read ({_first_line(error)})") from error
+            raise TreatyError(f"{self.path}: cannot be read ({first_line(error)})") from error
+
+    def fingerprint(self) -> str:
+        """Return a digest of the file: any change of it shows."""
+        digest = hashlib.sha256()
+        with self.path.open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+        return digest.hexdigest()
+
+    def state(self) -> object:
+        """What can be seen of a change without reading the file again."""
+        try:
+            there = self.path.stat()
+        except OSError as error:
+            raise TreatyError(f"{self.path}: there is no such file any more") from error
+        return there.st_mtime_ns, there.st_size, there.st_ino
 
     def owners(self, by: str) -> dict[str, int]:
         """Return how many records each value of a column has: the owners of a shared file."""
@@ -78,5 +95,6 @@ class Source:
         return {str(name): int(count) for name, count in counted.iter_rows() if name is not None}
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """Return the first line of what an error says."""
     return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

@@ -6,6 +6,7 @@ from treaty.terms.fingerprint import canonical as canonical
 from treaty.terms.fingerprint import fingerprint as fingerprint
 from treaty.terms.reading import encoder_of as encoder_of
 from treaty.terms.reading import fit as fit
+from treaty.terms.reading import model_of as model_of
 from treaty.terms.reading import plan_of as plan_of
 from treaty.terms.reading import problem_of as problem_of
 from treaty.terms.toml import dumps as dumps

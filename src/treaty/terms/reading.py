@@ -1,12 +1,15 @@
 """What a treaty means to the rest of the program: encoder, problem and plan."""
 
+from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.fitness import Problem
+from treaty.fitness.model import Model
 from treaty.learners import Party, Plan, method_named
 from treaty.losses import loss_named
 from treaty.privacy import Budget, mechanism_named
 from treaty.records import Encoder, Source, dictionary_for
 from treaty.terms.document import Treaty
+from treaty.terms.fingerprint import fingerprint
 
 
 def fit(treaty: Treaty, public: Source | None) -> Treaty:
@@ -84,6 +87,20 @@ def plan_of(treaty: Treaty) -> Plan:
                 f"{kind.questions(plan.horizon)} times, and offers fewer answers"
             )
     return plan
+
+
+def model_of(treaty: Treaty, theta: FloatArray) -> Model:
+    """Return θ as a model that can leave."""
+    assert treaty.fitted is not None
+    return Model(
+        treaty=fingerprint(treaty),
+        features=treaty.features,
+        target=treaty.target,
+        dictionary=treaty.fitted,
+        loss=treaty.loss.name,
+        parameters=treaty.loss.parameters,
+        theta=tuple(theta.tolist()),
+    )
 
 
 def _only_asynchronous(treaty: Treaty) -> None:

@@ -10,7 +10,7 @@ from treaty.fitness import Risk, model_alone
 from treaty.fitness.model import Model
 from treaty.learners import Plan
 from treaty.records import Counts, Source
-from treaty.terms import Treaty, encoder_of, fingerprint, fit, plan_of
+from treaty.terms import Treaty, encoder_of, fit, model_of, plan_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,16 +35,7 @@ class Assembly:
 
     def model(self, theta: FloatArray) -> Model:
         """Return θ as a model that can leave."""
-        assert self.treaty.fitted is not None
-        return Model(
-            treaty=fingerprint(self.treaty),
-            features=self.treaty.features,
-            target=self.treaty.target,
-            dictionary=self.treaty.fitted,
-            loss=self.treaty.loss.name,
-            parameters=self.treaty.loss.parameters,
-            theta=tuple(theta.tolist()),
-        )
+        return model_of(self.treaty, theta)
 
 
 def assemble(

@@ -21,7 +21,7 @@ from treaty.learners import (
 )
 from treaty.learners.clocks import NOBODY
 from treaty.owner import Owner, Query
-from treaty.privacy import MemoryLedger, epsilon_spent
+from treaty.privacy import Grant, MemoryLedger, epsilon_spent
 from treaty.terms import fingerprint
 from treaty.training.assembly import Assembly
 
@@ -106,15 +106,16 @@ def train_peers(assembly: Assembly, *, progress: Progress | None = None) -> dict
 def _trained(
     assembly: Assembly, plan: Plan, treaty: str, stick: Yardstick, progress: Progress | None
 ) -> Training:
-    ledgers = {party.name: MemoryLedger() for party in plan.parties}
+    ledgers = {
+        party.name: MemoryLedger(Grant(treaty, plan.budget(party), plan.answers(party)))
+        for party in plan.parties
+    }
     owners = [
         Owner(
             party.name,
             treaty=treaty,
             problem=plan.problem,
             risk=assembly.risks[party.name],
-            budget=plan.budget(party),
-            answers=plan.answers(party),
             horizon=plan.horizon,
             mechanism=plan.mechanism,
             ledger=ledgers[party.name],

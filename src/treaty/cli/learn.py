@@ -1,0 +1,137 @@
+"""treaty learn: train over a federation."""
+
+import asyncio
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from treaty.cli.options import CredentialFolder, Json, Public, TreatyFile
+from treaty.cli.output import check_writable, console, print_json, quiet_asyncio, table
+from treaty.errors import TreatyError
+
+if TYPE_CHECKING:
+    from treaty.federation.conductor import Progress
+    from treaty.federation.training import FederatedTraining
+
+
+def learn(
+    treaty: TreatyFile,
+    credential: CredentialFolder,
+    public: Public = None,
+    model: Annotated[
+        Path, typer.Option("--model", metavar="FILE", help="Where the model goes, as JSON.")
+    ] = Path("model.json"),
+    journal: Annotated[
+        Path | None,
+        typer.Option("--journal", metavar="FILE", help="The run; one that exists is gone on with."),
+    ] = None,
+    meet: Annotated[
+        str,
+        typer.Option("--meet", help="Asynchronous: broadcast (call every round) or request."),
+    ] = "broadcast",
+    quorum: Annotated[
+        int | None,
+        typer.Option(
+            "--quorum", help="Synchronous: so many answers are enough after the deadline."
+        ),
+    ] = None,
+    deadline: Annotated[
+        float, typer.Option("--deadline", min=0.1, help="Seconds a round waits for everybody.")
+    ] = 60.0,
+    as_json: Json = False,
+) -> None:
+    """Train with owners on other machines; stop it, and the same command goes on where it was.
+
+    With an owner's own credential that owner is the learner, for a model of its own (peers).
+
+    Example:
+
+        treaty learn banks/treaty.toml --credential banks/federation/learner --model model.json
+    """
+    import treaty as t
+    from treaty.federation.authority import Credential
+    from treaty.federation.conductor import Manner
+    from treaty.federation.training import FederatedTraining
+
+    quiet_asyncio()
+    if meet not in ("broadcast", "request"):
+        raise TreatyError(f'--meet is "broadcast" or "request", not "{meet}"')
+    check_writable(model)
+    journal = model.with_suffix(".journal") if journal is None else journal
+    check_writable(journal)
+    source = None if public is None else t.Source(public)
+    manner = Manner(meeting=meet, quorum=quorum, deadline=deadline)
+    with Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live:
+        said: list[str] = []
+
+        def watch(progress: "Progress") -> None:
+            if not as_json:
+                live.update(_shown(training, progress, said), refresh=True)
+
+        training = FederatedTraining(
+            t.load(treaty),
+            Credential.load(credential),
+            journal,
+            source,
+            manner=manner,
+            watch=watch,
+            told=said.append,
+        )
+
+        async def run() -> t.Model:
+            task = asyncio.ensure_future(training.run())
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, task.cancel)
+            return await task
+
+        try:
+            trained = asyncio.run(run())
+        except asyncio.CancelledError:
+            raise TreatyError(
+                f"stopped; the same command goes on from {journal}, and nothing is asked twice"
+            ) from None
+    trained.save(model)
+    outcome = training.outcome
+    assert outcome is not None
+    if as_json:
+        print_json(
+            {
+                "treaty": training.treaty,
+                "run": training.run_name,
+                "answers": outcome.given,
+                "epsilon_spent": training.spent(),
+                "ended_early": outcome.ended_early,
+                "fitness_on_public_rows": training.fitness(outcome.theta),
+                "theta": list(trained.theta),
+            }
+        )
+        return
+    shown = table("Trained together", "owner", "answers", "ε spent")
+    for name, spent in training.spent().items():
+        shown.add_row(name, f"{outcome.given[name]:,}", f"{spent:.4g}")
+    console.print(shown)
+    if outcome.ended_early:
+        console.print("Nobody had an answer left before the last round.")
+    console.print(f"The model is in {model}, the run in {journal}.", highlight=False)
+
+
+def _shown(training: "FederatedTraining", progress: "Progress", said: list[str]) -> Table:
+    value = training.fitness(progress.model)
+    title = f"round {min(progress.round, progress.rounds):,} of {progress.rounds:,}"
+    if value is not None:
+        title += f", f on the public rows {value:.5g}"
+    shown = table(title, "owner", "answers", "ε spent", "")
+    for name, given in progress.given.items():
+        epsilon, answers = training.epsilons[name]
+        awaited = "awaited" if name in progress.waiting else ""
+        shown.add_row(
+            name, f"{given:,} of {answers:,}", f"{epsilon * given / answers:.4g}", awaited
+        )
+    shown.caption = said[-1] if said else None
+    return shown

@@ -1,0 +1,41 @@
+"""treaty owner: the agent that answers for an owner."""
+
+import asyncio
+import signal
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from treaty.cli.options import CredentialFolder, HomeFolder
+from treaty.cli.output import quiet_asyncio
+
+
+def owner(credential: CredentialFolder, home: HomeFolder = Path("treaty-owner")) -> None:
+    """Answer what is asked under ratified treaties, within their budgets, until stopped.
+
+    Dials out to the federation's server; nothing listens here. Reconnects by itself, works off what
+    waited while it was away, and stops if the records change. Runs as a service as it is.
+
+    Example:
+
+        treaty owner --credential banks/federation/owners/north-bank-8c5b2b4a6f --home banks/north-bank
+    """
+    from treaty.federation.agent import Agent
+    from treaty.federation.authority import Credential
+    from treaty.federation.home import Home
+
+    quiet_asyncio()
+
+    def tell(text: str) -> None:
+        now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
+        sys.stdout.write(f"{now} {text}\n")
+        sys.stdout.flush()
+
+    async def run() -> None:
+        agent = Agent(Home(home), Credential.load(credential), told=tell)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, agent.stop)
+        await agent.run()
+
+    asyncio.run(run())

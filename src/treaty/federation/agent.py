@@ -1,0 +1,192 @@
+"""The owner's agent: dials out, receives what it is asked, answers within the budget, or refuses.
+
+Nothing listens here and no code of a learner's runs here. For each query, in this order: the records are
+checked, the answer is committed to the ledger together with what it spends, it leaves, and the query is
+acknowledged. Killed at any point, the agent goes on from the ledger: a query that comes again gets the
+stored answer.
+"""
+
+import asyncio
+import contextlib
+import random
+from datetime import UTC, datetime, timedelta
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+
+from treaty.errors import Refusal, TreatyError
+from treaty.federation import messages, subjects
+from treaty.federation.authority import Credential
+from treaty.federation.connection import Told, connect
+from treaty.federation.home import Home, OpenHome
+from treaty.federation.messages import Answer, Call, Malformed, Query, Ready, Refused
+from treaty.owner import Query as Question
+
+WRITTEN_REFUSALS = 1_000
+"""So many refusals in an hour are written down one by one; a flood must not fill the disk."""
+
+
+class Agent:
+    """Answers for one owner until it is stopped.
+
+    Args:
+        home: the owner's folder.
+        credential: its credential.
+        told: is told in words what happens.
+    """
+
+    def __init__(self, home: Home, credential: Credential, *, told: Told | None = None) -> None:
+        self._home: OpenHome = home.open()
+        if credential.name != self._home.name:
+            self._home.close()
+            raise TreatyError(
+                f"the credential is {credential.name}'s, and {home.folder} is {self._home.name}'s"
+            )
+        self._credential = credential
+        self._told: Told = told or (lambda text: None)
+        self._stopped = asyncio.Event()
+        self._failure: TreatyError | None = None
+        self._refusals: list[datetime] = []
+        self._open: set[tuple[str, str, str]] = set()
+        self._waiting: set[asyncio.Task[None]] = set()
+        self._connection: Client | None = None
+
+    async def run(self) -> None:
+        """Work until stopped.
+
+        Raises:
+            TreatyError: the records have changed, or the server was not reached at all.
+        """
+        me = self._credential.token
+        connection = await connect(self._credential, patience=3600.0, told=self._told)
+        self._connection = connection
+        try:
+            await connection.subscribe(subjects.call("*"), cb=self._on_call)
+            await connection.subscribe(subjects.delivery(me), cb=self._on_query)
+            self._told("ready")
+            await self._stopped.wait()
+        finally:
+            for task in self._waiting:
+                task.cancel()
+            with contextlib.suppress(NatsError):
+                await connection.close()
+            self._home.close()
+        if self._failure is not None:
+            raise self._failure
+
+    def stop(self) -> None:
+        """Stop working after what is being done."""
+        self._stopped.set()
+
+    async def _on_query(self, message: Msg) -> None:
+        if self._stopped.is_set():
+            return
+        wait = self._home.policy.wait(self._home.ledger)
+        if wait > 0:
+            self._told(f"a query waits: the policy allows no answer for {wait:,.0f} s")
+            await message.nak(delay=min(wait, 30.0))
+            return
+        learner = subjects.learner_of(message.subject)
+        try:
+            reply = self.answer(learner, message.data)
+        except TreatyError as error:
+            self._failure = error
+            self.stop()
+            return
+        if reply is not None:
+            await self._send(learner, reply)
+        await message.ack()
+        if isinstance(reply, Answer) and (learner, reply.treaty, reply.run) in self._open:
+            self._soon(learner, Ready(reply.treaty, reply.run, 0))
+
+    def answer(self, learner: str, data: bytes) -> Answer | Refused | None:
+        """Answer the bytes of a query, or refuse; None where there is nobody to refuse to.
+
+        Args:
+            learner: the token of who asks, as the server vouches for it.
+            data: the message.
+
+        Raises:
+            TreatyError: the records have changed: nothing may be answered any more.
+        """
+        try:
+            query = messages.decode(data)
+            if not isinstance(query, Query):
+                raise Malformed(f"a {query.kind} is not a query")
+        except Malformed as error:
+            self._write_refusal({"learner": learner, "reason": str(error)})
+            return None
+        self._home.check_records()
+        try:
+            owner = self._home.owner(query.treaty, learner)
+            given = owner.answer(Question(query.treaty, query.run, query.round, query.theta))
+        except Refusal as error:
+            self._write_refusal(
+                {
+                    "learner": learner,
+                    "treaty": query.treaty,
+                    "run": query.run,
+                    "round": query.round,
+                    "reason": str(error),
+                }
+            )
+            return Refused(query.treaty, query.run, query.round, str(error)[:500])
+        return Answer(query.treaty, query.run, query.round, given.gradient)
+
+    def _write_refusal(self, what: dict[str, object]) -> None:
+        self._told(f"refused: {what['reason']}")
+        now = datetime.now(UTC)
+        self._refusals = [t for t in self._refusals if t > now - timedelta(hours=1)]
+        if len(self._refusals) > WRITTEN_REFUSALS:
+            return
+        self._refusals.append(now)
+        if len(self._refusals) > WRITTEN_REFUSALS:
+            what = {"reason": "too many refusals in an hour: the next ones are not written down"}
+        self._home.ledger.refused(what)
+
+    async def _send(self, learner: str, reply: Answer | Refused) -> None:
+        assert self._connection is not None
+        data = messages.encode(reply)
+        await self._connection.publish(subjects.answer(learner, self._credential.token), data)
+
+    async def _on_call(self, message: Msg) -> None:
+        """Somebody calls: say, after a while of one's own, that one is ready, if one is."""
+        learner = subjects.learner_of(message.subject)
+        try:
+            call = messages.decode(message.data)
+        except Malformed:
+            return
+        if not isinstance(call, Call) or not self._willing(learner, call):
+            return
+        if call.meeting == "request":
+            if (learner, call.treaty, call.run) in self._open and call.round == 0:
+                return
+            self._open.add((learner, call.treaty, call.run))
+        self._soon(learner, Ready(call.treaty, call.run, call.round))
+
+    def _willing(self, learner: str, call: Call) -> bool:
+        ledger = self._home.ledger
+        grant = ledger.granted(call.treaty)
+        if grant is None or grant.revoked or ledger.answers_given(call.treaty) >= grant.answers:
+            return False
+        try:
+            self._home.owner(call.treaty, learner)
+        except TreatyError:
+            return False
+        return self._home.policy.wait(ledger) == 0
+
+    def _soon(self, learner: str, ready: Ready) -> None:
+        """Let one's Poisson clock tick, then say that one is ready."""
+        rate = self._home.rate(ready.treaty) / self._home.policy.mean_pause
+
+        async def tick() -> None:
+            await asyncio.sleep(random.expovariate(rate))
+            assert self._connection is not None
+            subject = subjects.ready(learner, self._credential.token)
+            with contextlib.suppress(NatsError):
+                await self._connection.publish(subject, messages.encode(ready))
+
+        task = asyncio.ensure_future(tick())
+        self._waiting.add(task)
+        task.add_done_callback(self._waiting.discard)

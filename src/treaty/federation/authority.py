@@ -1,0 +1,243 @@
+"""The federation's own authority: certificates, one credential a party, and the server's configuration.
+
+Everything is made once, by whoever sets the federation up, and handed out folder by folder: `server`,
+`operator`, `learner`, and one for each owner. Keys never leave their folder.
+"""
+
+import ipaddress
+import json
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from treaty.errors import TreatyError
+from treaty.federation import subjects
+from treaty.federation.messages import LONGEST
+
+YEARS = 2
+LEARNER = "learner"
+"""The name of the central learner."""
+
+
+@dataclass(frozen=True)
+class Credential:
+    """What a party needs to take part: who it is, where the server is, and its certificate.
+
+    Args:
+        folder: where the certificates are.
+        name: the party.
+        server: the server's address.
+        learners: the tokens of those who may ask it.
+    """
+
+    folder: Path
+    name: str
+    server: str
+    learners: tuple[str, ...]
+
+    @property
+    def token(self) -> str:
+        """The party's word in subjects."""
+        return subjects.token(self.name)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Credential":
+        """Read a credential's folder."""
+        folder = Path(folder)
+        file = folder / "party.toml"
+        if not file.is_file():
+            raise TreatyError(f"{folder}: not a credential; there is no party.toml in it")
+        try:
+            plain = tomllib.loads(file.read_text())
+            return cls(folder, plain["name"], plain["server"], tuple(plain["learners"]))
+        except (tomllib.TOMLDecodeError, KeyError, TypeError, UnicodeDecodeError) as error:
+            raise TreatyError(f"{file}: not a credential ({error})") from error
+
+
+def make_federation(
+    folder: str | Path, parties: Sequence[str], *, host: str = "localhost", port: int = 4222
+) -> Path:
+    """Make an authority, a server's configuration and a credential for every party.
+
+    Every owner may also be a learner of its own, for peers; it can then ask the others, and nobody can
+    ask in its name.
+
+    Args:
+        folder: where; it must not exist yet.
+        parties: the owners' names, as in the treaty.
+        host: the name or address under which the server is reached.
+        port: its port.
+    """
+    folder = Path(folder)
+    if folder.exists():
+        raise TreatyError(f"{folder}: exists already; a federation is made in a new folder")
+    if LEARNER in parties or "operator" in parties:
+        raise TreatyError('no party may be called "learner" or "operator"')
+    folder.mkdir(parents=True)
+    authority = _Authority.new()
+    authority.write(folder / "authority")
+    authority.issue(folder / "server", host, server=True)
+    learners = [subjects.token(name) for name in (LEARNER, *parties)]
+    address = f"tls://{host}:{port}"
+    for name in ("operator", LEARNER, *parties):
+        where = folder / ("owners/" + subjects.token(name) if name in parties else name)
+        authority.issue(where, _identity(name))
+        party = {"name": name, "server": address, "learners": learners}
+        (where / "party.toml").write_bytes(tomli_w.dumps(party).encode())
+    configuration = server_configuration(parties, host=host, port=port)
+    (folder / "server" / "nats.conf").write_text(configuration)
+    return folder
+
+
+def _identity(name: str) -> str:
+    return f"{subjects.token(name)}.treaty"
+
+
+def server_configuration(parties: Sequence[str], *, host: str, port: int) -> str:
+    """Return a nats-server configuration in which everybody is held to their own subjects."""
+    users = [_user("operator", ["$JS.API.>"], ["_INBOX.>"])]
+    for name in (LEARNER, *parties):
+        me = subjects.token(name)
+        may_say = [subjects.query(me, "*"), subjects.call(me)]
+        may_hear = [subjects.answer(me, "*"), subjects.ready(me, "*")]
+        if name != LEARNER:
+            may_say += [subjects.answer("*", me), subjects.ready("*", me)]
+            may_say.append(subjects.acknowledgement(me))
+            may_hear += [subjects.delivery(me), subjects.call("*")]
+        users.append(_user(name, may_say, may_hear))
+    listen = "127.0.0.1" if host in ("localhost", "127.0.0.1") else "0.0.0.0"
+    return "\n".join(
+        [
+            "# Everybody is known by the certificate of this federation's authority.",
+            'server_name: "treaty"',
+            f'listen: "{listen}:{port}"',
+            f"max_payload: {LONGEST}",
+            'jetstream { store_dir: "jetstream", max_file_store: 4GB }',
+            "tls {",
+            '  cert_file: "certificate.pem"',
+            '  key_file: "key.pem"',
+            '  ca_file: "authority.pem"',
+            "  verify_and_map: true",
+            "  timeout: 10",
+            "}",
+            "authorization {",
+            "  users = [",
+            *users,
+            "  ]",
+            "}",
+            "",
+        ]
+    )
+
+
+def _user(name: str, may_say: list[str], may_hear: list[str]) -> str:
+    permissions: dict[str, Any] = {"publish": {"allow": may_say}, "subscribe": {"allow": may_hear}}
+    return "    " + json.dumps({"user": _identity(name), "permissions": permissions})
+
+
+@dataclass(frozen=True, eq=False)
+class _Authority:
+    key: ec.EllipticCurvePrivateKey
+    certificate: x509.Certificate
+
+    @classmethod
+    def new(cls) -> "_Authority":
+        key = ec.generate_private_key(ec.SECP256R1())
+        name = _name("treaty authority")
+        made = (
+            _builder(name, name, key.public_key())
+            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+            .add_extension(_usage(authority=True), critical=True)
+            .sign(key, hashes.SHA256())
+        )
+        return cls(key, made)
+
+    def write(self, folder: Path) -> None:
+        folder.mkdir()
+        _write_key(folder / "key.pem", self.key)
+        (folder / "authority.pem").write_bytes(_pem(self.certificate))
+
+    def issue(self, folder: Path, name: str, *, server: bool = False) -> None:
+        """Write a key, a certificate for a name, and the authority's certificate into a folder."""
+        folder.mkdir(parents=True)
+        key = ec.generate_private_key(ec.SECP256R1())
+        names: list[x509.GeneralName] = [_general_name(name)]
+        if server and name == "localhost":
+            names.append(x509.IPAddress(ipaddress.ip_address("127.0.0.1")))
+        purpose = ExtendedKeyUsageOID.SERVER_AUTH if server else ExtendedKeyUsageOID.CLIENT_AUTH
+        made = (
+            _builder(_name(name), self.certificate.subject, key.public_key())
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(_usage(authority=False), critical=True)
+            .add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
+            .add_extension(x509.SubjectAlternativeName(names), critical=False)
+            .sign(self.key, hashes.SHA256())
+        )
+        _write_key(folder / "key.pem", key)
+        (folder / "certificate.pem").write_bytes(_pem(made))
+        (folder / "authority.pem").write_bytes(_pem(self.certificate))
+
+
+def _name(text: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text[:64])])
+
+
+def _general_name(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey
+) -> x509.CertificateBuilder:
+    now = datetime.now(UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(days=365 * YEARS))
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+    )
+
+
+def _usage(*, authority: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not authority,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=authority,
+        crl_sign=authority,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _pem(certificate: x509.Certificate) -> bytes:
+    return certificate.public_bytes(serialization.Encoding.PEM)
+
+
+def _write_key(path: Path, key: ec.EllipticCurvePrivateKey) -> None:
+    path.touch(mode=0o600)
+    path.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )

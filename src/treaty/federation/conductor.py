@@ -1,0 +1,366 @@
+"""The learner's side: asks owners over the network what its learner wants to know, and never forgets.
+
+The learner object is the very one that trains in a process and in simulations. Here a driver carries its
+questions to the owners and their answers back, through cuts, crashes and repetitions.
+"""
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+
+from treaty.arrays import FloatArray
+from treaty.errors import TreatyError
+from treaty.federation import messages, subjects
+from treaty.federation.authority import Credential
+from treaty.federation.connection import Told, connect
+from treaty.federation.journal import Journal, Round
+from treaty.federation.messages import Answer, Call, Malformed, Meeting, Query, Ready, Refused
+from treaty.learners import Bloc, Learner, Plan, blocs_of
+
+PATIENCE = 2.0
+"""Seconds after which an unanswered question is put again; owners answer it only once."""
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a learner deals with owners.
+
+    Args:
+        meeting: for asynchronous methods: whether it calls for every round, or owners request.
+        quorum: for synchronous methods: with how many answers a round may end after the deadline;
+            None waits for everybody.
+        deadline: seconds that a round waits for everybody before a quorum is enough.
+        patience: seconds after which a question is put again.
+    """
+
+    meeting: Meeting = "broadcast"
+    quorum: int | None = None
+    deadline: float = 60.0
+    patience: float = PATIENCE
+
+
+@dataclass
+class Progress:
+    """What a training looks like while it goes on.
+
+    Args:
+        round: the round it is in.
+        rounds: how many there are.
+        given: answers by owner.
+        waiting: the owners whose answers are awaited.
+        model: the model so far.
+    """
+
+    round: int
+    rounds: int
+    given: dict[str, int]
+    waiting: tuple[str, ...]
+    model: FloatArray
+
+
+Watch = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a training over the network came to.
+
+    Args:
+        theta: the model.
+        given: how many answers each owner has given.
+        ended_early: whether owners ran out of answers before the last round.
+    """
+
+    theta: FloatArray
+    given: dict[str, int]
+    ended_early: bool
+
+
+@dataclass(eq=False)
+class _Awaited:
+    """One round's answers as they come in."""
+
+    round: int
+    owners: set[int]
+    answers: dict[int, tuple[float, ...]] = field(default_factory=dict[int, tuple[float, ...]])
+    refusals: dict[int, str] = field(default_factory=dict[int, str])
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def missing(self) -> set[int]:
+        return self.owners - self.answers.keys() - self.refusals.keys()
+
+
+class Conductor:
+    """Drives one learner over a federation to its end; after a crash, from where it was.
+
+    Args:
+        treaty: under what it asks.
+        plan: its plan.
+        learner: a new learner, without a run axis.
+        credential: who asks.
+        journal: where everything heard is kept.
+        manner: how it deals with owners.
+        watch: is shown the progress after every round.
+        told: is told in words what happens.
+    """
+
+    def __init__(
+        self,
+        treaty: str,
+        plan: Plan,
+        learner: Learner,
+        credential: Credential,
+        journal: Journal,
+        *,
+        manner: Manner | None = None,
+        watch: Watch | None = None,
+        told: Told | None = None,
+    ) -> None:
+        self._treaty, self._plan, self._learner = treaty, plan, learner
+        self._credential, self._journal = credential, journal
+        self._manner = manner or Manner()
+        self._watch: Watch = watch or (lambda progress: None)
+        self._told: Told = told or (lambda text: None)
+        self._blocs = blocs_of(plan, synchronous=learner.synchronous)
+        self._tokens = [subjects.token(party.name) for party in plan.parties]
+        self._index = {token: i for i, token in enumerate(self._tokens)}
+        self._given = [0] * len(plan.parties)
+        self._awaited: _Awaited | None = None
+        self._ready: dict[int, int] = {}
+        self._somebody = asyncio.Event()
+        quorum = self._manner.quorum
+        if quorum is not None and not 1 <= quorum <= len(plan.parties):
+            raise TreatyError(
+                f"--quorum must be between 1 and {len(plan.parties)} owners, not {quorum}"
+            )
+        unable = [t for t in self._tokens if t not in credential.learners]
+        if unable:
+            name = plan.parties[self._tokens.index(unable[0])].name
+            raise TreatyError(
+                f"{name} is not in this federation: {credential.folder} does not know it"
+            )
+
+    async def run(self) -> Outcome:
+        """Train to the end.
+
+        Raises:
+            TreatyError: an owner refuses and the round cannot do without it, or there is no server.
+        """
+        self._replay()
+        learner = self._learner
+        if learner.finished:
+            return self._outcome(False)
+        me = self._credential.token
+        connection = await connect(self._credential, told=self._told)
+        try:
+            await connection.subscribe(subjects.answer(me, "*"), cb=self._on_answer)
+            if not learner.synchronous:
+                await connection.subscribe(subjects.ready(me, "*"), cb=self._on_ready)
+            await connection.flush()
+            while not learner.finished:
+                index = await self._meeting(connection)
+                if index is None:
+                    return self._outcome(True)
+                await self._round(connection, index)
+        finally:
+            await connection.close()
+        return self._outcome(False)
+
+    def _outcome(self, early: bool) -> Outcome:
+        names = [party.name for party in self._plan.parties]
+        return Outcome(self._learner.model, dict(zip(names, self._given, strict=True)), early)
+
+    def _replay(self) -> None:
+        """Tell the learner everything the journal holds."""
+        for past in self._journal.rounds():
+            if past.number != self._learner.round:
+                raise TreatyError(f"{self._journal.path}: round {self._learner.round} is missing")
+            self._learner.ask(past.bloc)
+            self._tell(past)
+
+    def _tell(self, past: Round) -> None:
+        bloc = self._blocs[past.bloc]
+        for owner in past.answers:
+            self._given[owner] += 1
+        self._learner.tell(past.bloc, mean_answer(bloc, past.answers))
+
+    async def _round(self, connection: Client, index: int) -> None:
+        """Ask one bloc, wait, write down what it said, and tell the learner."""
+        bloc, learner = self._blocs[index], self._learner
+        theta = tuple(float(value) for value in learner.ask(index))
+        query = messages.encode(Query(self._treaty, self._journal.run, learner.round, theta))
+        awaited = _Awaited(learner.round, set(bloc.members))
+        self._awaited = awaited
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        asked = -math.inf
+        while awaited.missing:
+            if loop.time() - asked >= self._manner.patience:
+                asked = loop.time()
+                for owner in awaited.missing:
+                    await self._publish(
+                        connection,
+                        subjects.query(self._credential.token, self._tokens[owner]),
+                        query,
+                    )
+                self._show(awaited)
+            awaited.changed.clear()
+            if awaited.missing:
+                wait = self._manner.patience
+                if self._manner.quorum is not None:
+                    wait = min(wait, max(0.01, began + self._manner.deadline - loop.time()))
+                await _within(awaited.changed.wait(), wait)
+            if self._enough(awaited, loop.time() - began):
+                break
+        self._check_refusals(awaited)
+        self._awaited = None
+        past = Round(learner.round, index, dict(awaited.answers))
+        self._journal.hear(past.number, past.answers)
+        self._tell(past)
+        self._show(None)
+
+    def _enough(self, awaited: _Awaited, waited: float) -> bool:
+        quorum = self._manner.quorum
+        if quorum is None or not self._learner.synchronous:
+            return False
+        return waited >= self._manner.deadline and len(awaited.answers) >= quorum
+
+    def _check_refusals(self, awaited: _Awaited) -> None:
+        quorum = self._manner.quorum
+        if not awaited.refusals:
+            return
+        if quorum is not None and self._learner.synchronous and len(awaited.answers) >= quorum:
+            return
+        owner, reason = next(iter(awaited.refusals.items()))
+        raise TreatyError(
+            f"{self._plan.parties[owner].name} refuses round {awaited.round}: {reason}"
+        )
+
+    async def _meeting(self, connection: Client) -> int | None:
+        """Return whom the next round is with; None when nobody has an answer left."""
+        learner = self._learner
+        settled = self._journal.met(learner.round)
+        if settled is not None:
+            return settled
+        index = 0 if learner.synchronous else await self._first_ready(connection)
+        if index is not None:
+            self._journal.meet(learner.round, index)
+        return index
+
+    async def _first_ready(self, connection: Client) -> int | None:
+        """Wait for the first bloc whose members are all ready."""
+        by_call = self._manner.meeting == "broadcast"
+        number = self._learner.round if by_call else 0
+        if by_call:
+            self._ready.clear()
+        call = messages.encode(Call(self._treaty, self._journal.run, number, self._manner.meeting))
+        loop = asyncio.get_running_loop()
+        called = -math.inf
+        while True:
+            if not any(self._has_answers(bloc) for bloc in self._blocs):
+                return None
+            ready = sorted(
+                (max(self._ready[i] for i in bloc.members), index)
+                for index, bloc in enumerate(self._blocs)
+                if self._has_answers(bloc) and all(i in self._ready for i in bloc.members)
+            )
+            if ready:
+                index = ready[0][1]
+                for member in self._blocs[index].members:
+                    del self._ready[member]
+                return index
+            if loop.time() - called >= self._manner.patience:
+                called = loop.time()
+                await self._publish(connection, subjects.call(self._credential.token), call)
+            self._somebody.clear()
+            await _within(self._somebody.wait(), self._manner.patience)
+
+    def _has_answers(self, bloc: Bloc) -> bool:
+        parties = self._plan.parties
+        return all(self._given[i] < self._plan.answers(parties[i]) for i in bloc.members)
+
+    async def _publish(self, connection: Client, subject: str, data: bytes) -> None:
+        try:
+            await connection.publish(subject, data)
+        except NatsError as error:
+            # The connection is coming back; the question will be put again.
+            self._told(f"not sent ({type(error).__name__})")
+
+    async def _on_answer(self, message: Msg) -> None:
+        """Take an answer to what is being asked; everything else is dropped."""
+        awaited = self._awaited
+        owner = self._index.get(subjects.owner_of(message.subject))
+        if awaited is None or owner not in awaited.missing:
+            return
+        try:
+            reply = messages.decode(message.data)
+        except Malformed as error:
+            self._told(f"{self._plan.parties[owner].name} sent what is no message: {error}")
+            return
+        if not isinstance(reply, Answer | Refused):
+            return
+        asked = (self._treaty, self._journal.run, awaited.round)
+        if (reply.treaty, reply.run, reply.round) != asked:
+            return
+        if isinstance(reply, Refused):
+            awaited.refusals[owner] = reply.reason
+            self._told(f"{self._plan.parties[owner].name} refuses: {reply.reason}")
+        elif len(reply.gradient) != self._plan.problem.dimension or not all(
+            math.isfinite(value) for value in reply.gradient
+        ):
+            self._told(f"{self._plan.parties[owner].name} sent what is no gradient")
+            return
+        else:
+            awaited.answers[owner] = reply.gradient
+        awaited.changed.set()
+
+    async def _on_ready(self, message: Msg) -> None:
+        owner = self._index.get(subjects.owner_of(message.subject))
+        try:
+            ready = messages.decode(message.data)
+        except Malformed:
+            return
+        if owner is None or not isinstance(ready, Ready):
+            return
+        number = self._learner.round if self._manner.meeting == "broadcast" else 0
+        if (ready.treaty, ready.run) != (self._treaty, self._journal.run):
+            return
+        if ready.round != number:
+            return
+        self._ready.setdefault(owner, len(self._ready) + self._learner.round * len(self._index))
+        self._somebody.set()
+
+    def _show(self, awaited: _Awaited | None) -> None:
+        names = [party.name for party in self._plan.parties]
+        self._watch(
+            Progress(
+                round=self._learner.round,
+                rounds=self._learner.rounds,
+                given=dict(zip(names, self._given, strict=True)),
+                waiting=() if awaited is None else tuple(names[i] for i in sorted(awaited.missing)),
+                model=self._learner.model,
+            )
+        )
+
+
+def mean_answer(bloc: Bloc, answers: dict[int, tuple[float, ...]]) -> FloatArray:
+    """Return the mean of a bloc's answers by its shares; of those that came, where some are missing."""
+    present = [i for i in bloc.members if i in answers]
+    shares = np.array([bloc.shares[bloc.members.index(i)] for i in present])
+    if len(present) < len(bloc.members):
+        shares = shares / shares.sum()
+    return np.einsum("i,ij->j", shares, np.array([answers[i] for i in present]))
+
+
+async def _within(waiting: Awaitable[object], seconds: float) -> None:
+    try:
+        await asyncio.wait_for(waiting, seconds)
+    except TimeoutError:
+        return

@@ -1,0 +1,78 @@
+"""A party's connection to the server: TLS with its own certificate, and back again by itself."""
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable
+
+import nats
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+
+from treaty.errors import TreatyError
+from treaty.federation.authority import Credential
+
+Told = Callable[[str], None]
+"""Is told in words what happens to a connection."""
+
+
+async def connect(
+    credential: Credential, *, patience: float = 20.0, told: Told | None = None
+) -> Client:
+    """Connect, and stay connected: after a cut the connection comes back by itself.
+
+    Args:
+        credential: who connects, and where to.
+        patience: how many seconds to wait for the server at first.
+        told: is told when the connection goes and comes.
+
+    Raises:
+        TreatyError: the server was not reached, or did not let this party in.
+    """
+
+    async def on_error(error: Exception) -> None:
+        if told is not None and not isinstance(error, OSError | asyncio.TimeoutError):
+            told(f"the server says: {error}")
+
+    def says(text: str) -> Callable[[], Awaitable[None]]:
+        async def tell() -> None:
+            if told is not None:
+                told(text)
+
+        return tell
+
+    deadline = asyncio.get_running_loop().time() + patience
+    while True:
+        try:
+            return await nats.connect(
+                credential.server,
+                name=credential.name,
+                tls=context_of(credential),
+                max_reconnect_attempts=-1,
+                reconnect_time_wait=0.2,
+                connect_timeout=5,
+                allow_reconnect=True,
+                error_cb=on_error,
+                disconnected_cb=says("the connection is cut"),
+                reconnected_cb=says("the connection is back"),
+                inbox_prefix=b"_INBOX",
+                pending_size=16 << 20,
+            )
+        except (TimeoutError, NatsError, OSError, ssl.SSLError) as error:
+            if asyncio.get_running_loop().time() > deadline:
+                raise TreatyError(
+                    f"{credential.server}: {credential.name} was not let in or there is no server "
+                    f"({type(error).__name__}: {error})"
+                ) from error
+            await asyncio.sleep(0.2)
+
+
+def context_of(credential: Credential) -> ssl.SSLContext:
+    """Return the TLS settings of a party: its own certificate, and only the federation's authority."""
+    context = ssl.create_default_context(
+        ssl.Purpose.SERVER_AUTH, cafile=str(credential.folder / "authority.pem")
+    )
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.load_cert_chain(
+        str(credential.folder / "certificate.pem"), str(credential.folder / "key.pem")
+    )
+    return context

@@ -1,0 +1,152 @@
+"""The owner's policy: what it will ratify and answer at all. It is the owner's alone, and fails closed.
+
+largest_epsilon = 1.0          # for one treaty
+total_epsilon = 3.0            # for all treaties over this dataset
+treaties = ["3f9a…"]           # whole fingerprints; leave out for any that is ratified by hand
+quiet_hours = ["22:00-06:00"]  # in UTC: no answer goes out
+answers_per_hour = 10000
+"""
+
+import tomllib
+from datetime import UTC, datetime, time, timedelta
+from pathlib import Path
+from typing import Annotated
+
+import tomli_w
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from treaty.errors import Refusal, TreatyError
+from treaty.learners import Plan
+from treaty.privacy import Budget, DurableLedger
+from treaty.records.columns import Plain
+from treaty.terms import Treaty, fingerprint
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class Policy(Plain):
+    """What an owner allows, whatever a treaty says.
+
+    Args:
+        largest_epsilon: the most ε for one treaty.
+        total_epsilon: the most ε for all treaties over this dataset together.
+        total_delta: the most δ for all treaties together; 0 allows only pure ε.
+        largest_horizon: the longest training.
+        smallest_records: how many records there must be: the mean of few tells of each.
+        losses: the losses it answers for.
+        columns: the columns a treaty may use; all if not given.
+        treaties: the fingerprints it may ratify; any if not given.
+        quiet_hours: spans of the day, in UTC, in which nothing is answered; queries wait.
+        answers_per_hour: how many answers leave in an hour; further queries wait.
+        mean_pause: for asynchronous training: seconds, on average, before it says that it is ready.
+    """
+
+    largest_epsilon: Positive = 1.0
+    total_epsilon: Positive = 3.0
+    total_delta: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    largest_horizon: Annotated[int, Field(ge=1)] = 10_000
+    smallest_records: Annotated[int, Field(ge=2)] = 100
+    losses: tuple[str, ...] = ("squared", "huber", "logistic", "hinge")
+    columns: tuple[str, ...] | None = None
+    treaties: tuple[str, ...] | None = None
+    quiet_hours: tuple[str, ...] = ()
+    answers_per_hour: Annotated[int, Field(ge=1)] = 1_000_000
+    mean_pause: Annotated[float, Field(gt=0, le=86_400)] = 0.003
+
+    @field_validator("quiet_hours")
+    @classmethod
+    def _spans(cls, spans: tuple[str, ...]) -> tuple[str, ...]:
+        for span in spans:
+            _span(span)
+        return spans
+
+    @model_validator(mode="after")
+    def _one_under_all(self) -> "Policy":
+        if self.largest_epsilon > self.total_epsilon:
+            raise ValueError("largest_epsilon is above total_epsilon")
+        return self
+
+    @classmethod
+    def load(cls, path: Path) -> "Policy":
+        """Read a policy; anything doubtful about it is an error."""
+        try:
+            return cls.model_validate(tomllib.loads(path.read_text()))
+        except OSError as error:
+            raise TreatyError(f"{path}: there is no policy; nothing is answered without") from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise TreatyError(f"{path}: not TOML ({error})") from error
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(str(part) for part in first["loc"]) or "policy"
+            raise TreatyError(f"{path}: {field}: {first['msg']}") from error
+
+    def save(self, path: Path) -> None:
+        """Write it, every line of it, for the owner to change."""
+        plain = {k: v for k, v in self.model_dump(mode="json").items() if v is not None}
+        path.write_bytes(tomli_w.dumps(plain).encode())
+
+    @property
+    def cap(self) -> Budget:
+        """What all treaties together may spend."""
+        return Budget(self.total_epsilon, self.total_delta)
+
+    def check(self, treaty: Treaty, plan: Plan, records: int, budget: Budget) -> None:
+        """Refuse a treaty that this policy does not allow.
+
+        Args:
+            treaty: the treaty.
+            plan: what it comes to.
+            records: how many records there are.
+            budget: what it is to be granted in all.
+        """
+        own = fingerprint(treaty)
+        if self.treaties is not None and own not in self.treaties:
+            raise Refusal(f"the policy lists the treaties it allows, and {own[:12]} is not one")
+        if budget.epsilon > self.largest_epsilon:
+            raise Refusal(
+                f"the policy allows one treaty an epsilon of {self.largest_epsilon:g}, "
+                f"and {budget.epsilon:g} is asked for"
+            )
+        if budget.delta > self.total_delta:
+            raise Refusal(
+                f"the policy allows a delta of {self.total_delta:g}, and {budget.delta:g} is asked for"
+            )
+        if plan.horizon > self.largest_horizon:
+            raise Refusal(
+                f"the policy allows a horizon of {self.largest_horizon:,}, not {plan.horizon:,}"
+            )
+        if records < self.smallest_records:
+            raise Refusal(
+                f"the policy asks for at least {self.smallest_records:,} records; "
+                f"there are {records:,}"
+            )
+        if treaty.loss.name not in self.losses:
+            raise Refusal(f"the policy does not allow the loss {treaty.loss.name}")
+        used = [*treaty.features, treaty.target.column]
+        barred = [c for c in used if self.columns is not None and c not in self.columns]
+        if barred:
+            raise Refusal(f'the policy does not allow the column "{barred[0]}"')
+
+    def wait(self, ledger: DurableLedger, now: datetime | None = None) -> float:
+        """Return for how many seconds nothing may be answered; 0 if it may."""
+        now = datetime.now(UTC) if now is None else now
+        for span in self.quiet_hours:
+            begin, end = _span(span)
+            clock = now.timetz().replace(tzinfo=None)
+            inside = begin <= clock < end if begin <= end else clock >= begin or clock < end
+            if inside:
+                ends = datetime.combine(now.date(), end, tzinfo=UTC)
+                return ((ends - now) % timedelta(days=1)).total_seconds() or 1.0
+        if ledger.answers_since(now - timedelta(hours=1)) >= self.answers_per_hour:
+            return 30.0
+        return 0.0
+
+
+def _span(text: str) -> tuple[time, time]:
+    begin, dash, end = text.partition("-")
+    try:
+        if not dash:
+            raise ValueError
+        return time.fromisoformat(begin.strip()), time.fromisoformat(end.strip())
+    except ValueError as error:
+        raise ValueError(f'quiet hours are written "22:00-06:00", not "{text}"') from error

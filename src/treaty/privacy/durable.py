@@ -1,0 +1,427 @@
+"""The durable ledger: one SQLite file that an owner keeps and an auditor can open.
+
+Every grant, answer, refusal and revocation is an event; events are only ever appended, each with a hash
+over itself and the hash before it, so that an edit of the past shows. An answer and what it spends are
+one event in one transaction, on the disk before the answer leaves. The tables beside the events are an
+index of them: `verify` makes them anew and compares.
+"""
+
+import base64
+import hashlib
+import json
+import sqlite3
+import struct
+import threading
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dp_accounting import DpEvent, GaussianDpEvent, LaplaceDpEvent, NonPrivateDpEvent
+
+from treaty.errors import Refusal, TreatyError
+from treaty.privacy.budget import Budget
+from treaty.privacy.ledger import Entry, Grant, check_room
+
+FORMAT = 1
+"""The version of the file's layout."""
+START = bytes(32)
+"""The hash before the first event."""
+
+_LAYOUT = """
+CREATE TABLE events(
+    seq INTEGER PRIMARY KEY, time TEXT NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL,
+    hash BLOB NOT NULL
+);
+CREATE INDEX events_by_kind ON events(kind, time);
+CREATE TRIGGER events_stay BEFORE UPDATE ON events
+    BEGIN SELECT RAISE(ABORT, 'events are never changed'); END;
+CREATE TRIGGER events_remain BEFORE DELETE ON events
+    BEGIN SELECT RAISE(ABORT, 'events are never deleted'); END;
+CREATE TABLE grants(
+    treaty TEXT PRIMARY KEY, epsilon TEXT NOT NULL, delta TEXT NOT NULL, answers INTEGER NOT NULL,
+    given INTEGER NOT NULL, revoked INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE answers(
+    treaty TEXT NOT NULL, run TEXT NOT NULL, round INTEGER NOT NULL, seq INTEGER NOT NULL,
+    PRIMARY KEY(treaty, run, round)
+) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One line of the ledger.
+
+    Args:
+        seq: its number, from 1.
+        time: when, in UTC.
+        kind: open, cap, grant, answer, refusal or revocation.
+        body: what, as plain data.
+        hash: over itself and the hash before.
+    """
+
+    seq: int
+    time: str
+    kind: str
+    body: dict[str, Any]
+    hash: str
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return vars(self)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The records a ledger guards: how many, and a fingerprint by which a change shows."""
+
+    records: int
+    fingerprint: str
+
+
+class DurableLedger:
+    """A ledger in a file, for one dataset and all the treaties it is ever put under.
+
+    Several agents may use one file: every write is a transaction of its own that starts by taking the
+    lock, so what has been checked still holds when it is written.
+
+    Args:
+        path: the file; it must have been made with `create`.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        if not self.path.is_file():
+            raise TreatyError(f"{self.path}: there is no ledger")
+        self._lock = threading.RLock()
+        self._database = sqlite3.connect(
+            self.path, timeout=60.0, isolation_level=None, check_same_thread=False
+        )
+        try:
+            version = int(self._database.execute("PRAGMA user_version").fetchone()[0])
+            if version != FORMAT:
+                raise TreatyError(
+                    f"{self.path}: a ledger of format {version}, and {FORMAT} is understood"
+                )
+            self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute("PRAGMA synchronous = FULL")
+            opened = self._database.execute("SELECT body FROM events WHERE seq = 1").fetchone()
+        except sqlite3.DatabaseError as error:
+            self._database.close()
+            raise TreatyError(f"{self.path}: not a ledger ({error})") from error
+        except TreatyError:
+            self._database.close()
+            raise
+        body = json.loads(opened[0])
+        self.dataset = Dataset(body["records"], body["fingerprint"])
+
+    @classmethod
+    def create(cls, path: str | Path, dataset: Dataset, cap: Budget) -> "DurableLedger":
+        """Make a new ledger for a dataset, with a cap over all treaties together."""
+        path = Path(path)
+        if path.exists():
+            raise TreatyError(f"{path}: there is a ledger already")
+        database = sqlite3.connect(path, isolation_level=None)
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+            database.execute("PRAGMA synchronous = FULL")
+            database.executescript(f"BEGIN; {_LAYOUT} PRAGMA user_version = {FORMAT};")
+            _append(database, "open", {**vars(dataset)})
+            _append(database, "cap", {"epsilon": _exact(cap.epsilon), "delta": _exact(cap.delta)})
+            database.execute("COMMIT")
+        finally:
+            database.close()
+        return cls(path)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    @property
+    def cap(self) -> tuple[Fraction, Fraction]:
+        """The (ε, δ) that all treaties together may be granted, exactly."""
+        row = self._one("SELECT body FROM events WHERE kind = 'cap' ORDER BY seq DESC LIMIT 1")
+        assert row is not None
+        body = json.loads(row[0])
+        return Fraction(body["epsilon"]), Fraction(body["delta"])
+
+    def set_cap(self, cap: Budget) -> None:
+        """Change the cap over all treaties; what is granted already stays granted."""
+        with self._writing() as database:
+            _append(database, "cap", {"epsilon": _exact(cap.epsilon), "delta": _exact(cap.delta)})
+
+    def grant(self, grant: Grant) -> None:
+        """Write down a grant, if it fits under the cap; a treaty is granted once."""
+        self.grant_all([grant])
+
+    def grant_all(self, grants: Iterable[Grant]) -> None:
+        """Write down several grants, or none of them."""
+        with self._writing() as database:
+            for grant in grants:
+                self._check_grant(grant)
+                body = {
+                    "treaty": grant.treaty,
+                    "epsilon": _exact(grant.budget.epsilon),
+                    "delta": _exact(grant.budget.delta),
+                    "answers": grant.answers,
+                }
+                _append(database, "grant", body)
+                _index(database, "grant", body, 0)
+
+    def _check_grant(self, grant: Grant) -> None:
+        if self.granted(grant.treaty) is not None:
+            raise Refusal(f"treaty {grant.treaty[:12]} has been granted a budget already")
+        if grant.budget.unlimited:
+            raise Refusal("a budget without end is never granted to a treaty")
+        epsilon, delta = self.committed()
+        most_epsilon, most_delta = self.cap
+        if epsilon + Fraction(grant.budget.epsilon) > most_epsilon:
+            raise Refusal(
+                f"epsilon {grant.budget.epsilon:g} does not fit: of {float(most_epsilon):g} for this "
+                f"dataset, {float(epsilon):g} is granted or spent"
+            )
+        if delta + Fraction(grant.budget.delta) > most_delta:
+            raise Refusal(
+                f"delta {grant.budget.delta:g} does not fit: of {float(most_delta):g} for this "
+                f"dataset, {float(delta):g} is granted or spent"
+            )
+
+    def committed(self) -> tuple[Fraction, Fraction]:
+        """Return the (ε, δ) that is granted or spent: of a revoked treaty only what is spent."""
+        epsilon = delta = Fraction(0)
+        for grant, given in self.grants():
+            share = Fraction(given, grant.answers) if grant.revoked else Fraction(1)
+            epsilon += share * Fraction(grant.budget.epsilon)
+            delta += Fraction(grant.budget.delta) if given or not grant.revoked else 0
+        return epsilon, delta
+
+    def spent(self) -> Fraction:
+        """Return the ε spent over all treaties, exactly."""
+        return sum(
+            (Fraction(g.budget.epsilon) * given / g.answers for g, given in self.grants()),
+            Fraction(0),
+        )
+
+    def grants(self) -> list[tuple[Grant, int]]:
+        """Return every grant, with the number of answers given under it."""
+        rows = self._all("SELECT treaty, epsilon, delta, answers, revoked, given FROM grants")
+        return [(_grant(row[:5]), int(row[5])) for row in rows]
+
+    def granted(self, treaty: str) -> Grant | None:
+        """Return the grant of a treaty, if there is one."""
+        row = self._one(
+            "SELECT treaty, epsilon, delta, answers, revoked FROM grants WHERE treaty = ?", treaty
+        )
+        return None if row is None else _grant(row)
+
+    def entry(self, treaty: str, run: str, round: int) -> Entry | None:
+        """Return the answer already given to this question, if there is one."""
+        row = self._one(
+            "SELECT e.body FROM answers a JOIN events e USING(seq) "
+            "WHERE a.treaty = ? AND a.run = ? AND a.round = ?",
+            treaty,
+            run,
+            round,
+        )
+        return None if row is None else _entry(json.loads(row[0]))
+
+    def write(self, entry: Entry) -> Entry:
+        """Write an entry, spending one answer of its grant, or refuse and write nothing.
+
+        Returns what stands: where another agent was faster with the same question, its answer.
+        """
+        with self._writing() as database:
+            before = self.entry(entry.treaty, entry.run, entry.round)
+            grant = self.granted(entry.treaty)
+            if before is not None and before.theta == entry.theta:
+                return before
+            check_room(entry, grant, self.answers_given(entry.treaty), before)
+            assert grant is not None
+            if self.spent() + Fraction(grant.budget.epsilon) / grant.answers > self.cap[0]:
+                raise Refusal("the cap over all treaties of this dataset is reached")
+            body = _body(entry)
+            _index(database, "answer", body, _append(database, "answer", body))
+            return entry
+
+    def answers_given(self, treaty: str) -> int:
+        """Return how many answers this treaty has had."""
+        row = self._one("SELECT given FROM grants WHERE treaty = ?", treaty)
+        return 0 if row is None else int(row[0])
+
+    def answers_since(self, time: datetime) -> int:
+        """Return how many answers were given since a time, under all treaties."""
+        stamp = time.astimezone(UTC).isoformat()
+        row = self._one("SELECT count(*) FROM events WHERE kind = 'answer' AND time >= ?", stamp)
+        assert row is not None
+        return int(row[0])
+
+    def revoke(self, treaty: str) -> None:
+        """Take a grant back: nothing more is answered under it."""
+        with self._writing() as database:
+            grant = self.granted(treaty)
+            if grant is None:
+                raise Refusal(f"treaty {treaty[:12]} has been granted no budget")
+            if grant.revoked:
+                raise Refusal(f"treaty {treaty[:12]} has been revoked already")
+            body = {"treaty": treaty}
+            _append(database, "revocation", body)
+            _index(database, "revocation", body, 0)
+
+    def refused(self, what: dict[str, Any]) -> None:
+        """Write down a refusal; it spends nothing."""
+        with self._writing() as database:
+            _append(database, "refusal", what)
+
+    def events(self) -> Iterator[Event]:
+        """Return every event, oldest first."""
+        for row in self._all("SELECT seq, time, kind, body, hash FROM events ORDER BY seq"):
+            yield Event(row[0], row[1], row[2], json.loads(row[3]), row[4].hex())
+
+    def verify(self) -> str:
+        """Check the chain of hashes and that the index is that of the events; return the last hash.
+
+        Whoever notes that hash elsewhere will also see that the end has been cut off.
+
+        Raises:
+            TreatyError: something has been changed; the message says where.
+        """
+        with self._lock:
+            head = verify_events(self.events())
+            again = sqlite3.connect(":memory:")
+            again.executescript(_LAYOUT)
+            for event in self.events():
+                _index(again, event.kind, event.body, event.seq)
+            for table in ("grants", "answers"):
+                there = self._all(f"SELECT * FROM {table} ORDER BY 1, 2, 3")
+                if there != again.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3").fetchall():
+                    raise TreatyError(
+                        f"{self.path}: the table of {table} is not that of the events"
+                    )
+            again.close()
+        return head
+
+    @contextmanager
+    def _writing(self) -> Generator[sqlite3.Connection]:
+        with self._lock:
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._database
+                self._database.execute("COMMIT")
+            except BaseException:
+                self._database.execute("ROLLBACK")
+                raise
+
+    def _one(self, query: str, *values: object) -> tuple[Any, ...] | None:
+        with self._lock:
+            return self._database.execute(query, values).fetchone()
+
+    def _all(self, query: str) -> list[tuple[Any, ...]]:
+        with self._lock:
+            return self._database.execute(query).fetchall()
+
+
+def verify_events(events: Iterable[Event]) -> str:
+    """Check the hashes of a ledger's events, from the file or from an export; return the last one."""
+    before = START
+    for number, event in enumerate(events, 1):
+        expected = _hash(before, event.seq, event.time, event.kind, _canonical(event.body))
+        if event.seq != number or expected.hex() != event.hash:
+            raise TreatyError(f"event {number} of the ledger is not what was written")
+        before = expected
+    return before.hex()
+
+
+def _append(database: sqlite3.Connection, kind: str, body: dict[str, Any]) -> int:
+    last = database.execute("SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1").fetchone()
+    seq, before = (1, START) if last is None else (last[0] + 1, last[1])
+    time, text = datetime.now(UTC).isoformat(), _canonical(body)
+    database.execute(
+        "INSERT INTO events VALUES (?, ?, ?, ?, ?)",
+        (seq, time, kind, text, _hash(before, seq, time, kind, text)),
+    )
+    return seq
+
+
+def _index(database: sqlite3.Connection, kind: str, body: dict[str, Any], seq: int) -> None:
+    """Bring the tables up to date with one event."""
+    if kind == "grant":
+        database.execute(
+            "INSERT INTO grants VALUES (?, ?, ?, ?, 0, 0)",
+            (body["treaty"], body["epsilon"], body["delta"], body["answers"]),
+        )
+    elif kind == "answer":
+        key = (body["treaty"], body["run"], body["round"], seq)
+        database.execute("INSERT INTO answers VALUES (?, ?, ?, ?)", key)
+        database.execute("UPDATE grants SET given = given + 1 WHERE treaty = ?", key[:1])
+    elif kind == "revocation":
+        database.execute("UPDATE grants SET revoked = 1 WHERE treaty = ?", (body["treaty"],))
+
+
+def _hash(before: bytes, seq: int, time: str, kind: str, body: str) -> bytes:
+    text = json.dumps([seq, time, kind, body], ensure_ascii=True)
+    return hashlib.sha256(before + text.encode()).digest()
+
+
+def _canonical(body: dict[str, Any]) -> str:
+    return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def _exact(number: float) -> str:
+    return str(Fraction(number)) if number != float("inf") else "1/0"
+
+
+def _grant(row: tuple[Any, ...]) -> Grant:
+    treaty, epsilon, delta, answers, revoked = row
+    budget = Budget(float(Fraction(epsilon)), float(Fraction(delta)))
+    return Grant(treaty, budget, int(answers), bool(revoked))
+
+
+def _body(entry: Entry) -> dict[str, Any]:
+    return {
+        "treaty": entry.treaty,
+        "run": entry.run,
+        "round": entry.round,
+        "theta": _packed(entry.theta),
+        "answer": _packed(entry.answer),
+        "event": _plain_event(entry.event),
+    }
+
+
+def _entry(body: dict[str, Any]) -> Entry:
+    return Entry(
+        body["treaty"],
+        body["run"],
+        body["round"],
+        _unpacked(body["theta"]),
+        _unpacked(body["answer"]),
+        _read_event(body["event"]),
+    )
+
+
+def _packed(values: tuple[float, ...]) -> str:
+    """Doubles, little-endian, to the last bit."""
+    return base64.b64encode(struct.pack(f"<{len(values)}d", *values)).decode()
+
+
+def _unpacked(text: str) -> tuple[float, ...]:
+    data = base64.b64decode(text)
+    return struct.unpack(f"<{len(data) // 8}d", data)
+
+
+def _plain_event(event: DpEvent) -> dict[str, Any]:
+    if isinstance(event, LaplaceDpEvent | GaussianDpEvent):
+        return {"name": type(event).__name__, "noise_multiplier": float(event.noise_multiplier)}
+    if isinstance(event, NonPrivateDpEvent):
+        return {"name": "NonPrivateDpEvent"}
+    raise TreatyError(f"the ledger has no words for a {type(event).__name__}")
+
+
+def _read_event(plain: dict[str, Any]) -> DpEvent:
+    kinds = {"LaplaceDpEvent": LaplaceDpEvent, "GaussianDpEvent": GaussianDpEvent}
+    if plain["name"] in kinds:
+        return kinds[plain["name"]](plain["noise_multiplier"])
+    return NonPrivateDpEvent()
