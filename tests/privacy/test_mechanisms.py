@@ -5,7 +5,6 @@ from fractions import Fraction
 
 import dp_accounting
 import numpy as np
-import opendp.prelude as opendp
 import pytest
 from dp_accounting.pld import PLDAccountant
 from hypothesis import given
@@ -13,10 +12,18 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from treaty.errors import TreatyError
-from treaty.privacy import Budget, Gaussian, Laplace, mechanism_named, sensitivity
+from treaty.privacy import (
+    Budget,
+    Gaussian,
+    Laplace,
+    gaussian,
+    laplace,
+    mechanism_named,
+    sensitivity,
+)
 from treaty.privacy.accounting import gaussian_multiplier, pure_epsilon_each
+from treaty.privacy.mechanism import ROUND_UP
 
-opendp.enable_features("contrib")
 MECHANISMS = {"laplace": (Laplace(), stats.laplace), "gaussian": (Gaussian(), stats.norm)}
 
 
@@ -29,21 +36,32 @@ def test_laplace_scale_by_hand():
 
 @given(
     epsilon=st.floats(1e-3, 50),
-    answers=st.integers(1, 2000),
+    answers=st.integers(1, 100_000),
     records=st.integers(2, 10**7),
     bound=st.floats(1e-3, 1e3),
+    size=st.sampled_from([1, 5, 10_000]),
 )
-def test_all_laplace_answers_together_keep_the_budget_exactly(epsilon, answers, records, bound):
+def test_all_laplace_answers_together_keep_the_budget_exactly(
+    epsilon, answers, records, bound, size
+):
     """By OpenDP's own privacy map, in fractions: T · map(2Ξ/n) ≤ ε."""
-    moved = sensitivity(bound, records, 5)
+    moved = sensitivity(bound, records, size)
     scale = Laplace().scale(moved, Budget(epsilon), answers)
-    measurement = opendp.m.make_laplace(
-        opendp.vector_domain(opendp.atom_domain(T=float, nan=False)),
-        opendp.l1_distance(T=float),
-        scale=scale,
-    )
-    assert answers * Fraction(measurement.map(moved)) <= Fraction(epsilon)
+    mapped = laplace.measurement(scale, size).map(moved)
+    assert answers * Fraction(mapped) <= Fraction(epsilon)
     assert scale <= moved * answers / epsilon * (1 + 1e-9)
+
+
+@given(
+    multiplier=st.floats(1e-2, 1e6), bound=st.floats(1e-6, 1e3), size=st.sampled_from([1, 10_000])
+)
+def test_rounding_costs_gaussian_noise_nothing(multiplier, bound, size):
+    """By OpenDP's own map ρ ≤ Δ²/(2σ²), σ before scales are rounded up."""
+    scale = bound * multiplier * ROUND_UP
+    mapped = gaussian.measurement(scale, size).map(bound)
+    assert Fraction(mapped) <= Fraction(bound) ** 2 / (
+        2 * (Fraction(scale) / Fraction(ROUND_UP)) ** 2
+    )
 
 
 @given(

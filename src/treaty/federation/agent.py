@@ -48,6 +48,8 @@ class Agent:
         self._stopped = asyncio.Event()
         self._failure: TreatyError | None = None
         self._refusals: list[datetime] = []
+        self._recent = 0
+        self._count_again = datetime.min.replace(tzinfo=UTC)
         self._open: set[tuple[str, str, str]] = set()
         self._waiting: set[asyncio.Task[None]] = set()
         self._connection: Client | None = None
@@ -82,7 +84,7 @@ class Agent:
     async def _on_query(self, message: Msg) -> None:
         if self._stopped.is_set():
             return
-        wait = self._home.policy.wait(self._home.ledger)
+        wait = self._wait()
         if wait > 0:
             self._told(f"a query waits: the policy allows no answer for {wait:,.0f} s")
             await message.nak(delay=min(wait, 30.0))
@@ -132,7 +134,16 @@ class Agent:
                 }
             )
             return Refused(query.treaty, query.run, query.round, str(error)[:500])
+        self._recent += 1
         return Answer(query.treaty, query.run, query.round, given.gradient)
+
+    def _wait(self) -> float:
+        """For how many seconds the policy allows no answer; the ledger is counted once a second."""
+        now = datetime.now(UTC)
+        if now >= self._count_again:
+            self._recent = self._home.ledger.answers_since(now - timedelta(hours=1))
+            self._count_again = now + timedelta(seconds=1)
+        return self._home.policy.wait(self._recent, now)
 
     def _write_refusal(self, what: dict[str, object]) -> None:
         self._told(f"refused: {what['reason']}")
@@ -174,7 +185,7 @@ class Agent:
             self._home.owner(call.treaty, learner)
         except TreatyError:
             return False
-        return self._home.policy.wait(ledger) == 0
+        return self._wait() == 0
 
     def _soon(self, learner: str, ready: Ready) -> None:
         """Let one's Poisson clock tick, then say that one is ready."""

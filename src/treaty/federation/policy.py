@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from treaty.errors import Refusal, TreatyError
 from treaty.learners import Plan
-from treaty.privacy import Budget, DurableLedger
+from treaty.privacy import Budget
 from treaty.records.columns import Plain
 from treaty.terms import Treaty, fingerprint
 
@@ -127,9 +127,13 @@ class Policy(Plain):
         if barred:
             raise Refusal(f'the policy does not allow the column "{barred[0]}"')
 
-    def wait(self, ledger: DurableLedger, now: datetime | None = None) -> float:
-        """Return for how many seconds nothing may be answered; 0 if it may."""
-        now = datetime.now(UTC) if now is None else now
+    def wait(self, recent: int, now: datetime) -> float:
+        """Return for how many seconds nothing may be answered; 0 if it may.
+
+        Args:
+            recent: how many answers were given in the last hour.
+            now: the time.
+        """
         for span in self.quiet_hours:
             begin, end = _span(span)
             clock = now.timetz().replace(tzinfo=None)
@@ -137,9 +141,7 @@ class Policy(Plain):
             if inside:
                 ends = datetime.combine(now.date(), end, tzinfo=UTC)
                 return ((ends - now) % timedelta(days=1)).total_seconds() or 1.0
-        if ledger.answers_since(now - timedelta(hours=1)) >= self.answers_per_hour:
-            return 30.0
-        return 0.0
+        return 30.0 if recent >= self.answers_per_hour else 0.0
 
 
 def _span(text: str) -> tuple[time, time]:

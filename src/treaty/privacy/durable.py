@@ -7,6 +7,7 @@ index of them: `verify` makes them anew and compares.
 """
 
 import base64
+import functools
 import hashlib
 import json
 import sqlite3
@@ -36,7 +37,6 @@ CREATE TABLE events(
     seq INTEGER PRIMARY KEY, time TEXT NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL,
     hash BLOB NOT NULL
 );
-CREATE INDEX events_by_kind ON events(kind, time);
 CREATE TRIGGER events_stay BEFORE UPDATE ON events
     BEGIN SELECT RAISE(ABORT, 'events are never changed'); END;
 CREATE TRIGGER events_remain BEFORE DELETE ON events
@@ -45,6 +45,7 @@ CREATE TABLE grants(
     treaty TEXT PRIMARY KEY, epsilon TEXT NOT NULL, delta TEXT NOT NULL, answers INTEGER NOT NULL,
     given INTEGER NOT NULL, revoked INTEGER NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE caps(seq INTEGER PRIMARY KEY, epsilon TEXT NOT NULL, delta TEXT NOT NULL);
 CREATE TABLE answers(
     treaty TEXT NOT NULL, run TEXT NOT NULL, round INTEGER NOT NULL, seq INTEGER NOT NULL,
     PRIMARY KEY(treaty, run, round)
@@ -131,7 +132,7 @@ class DurableLedger:
             database.execute("PRAGMA synchronous = FULL")
             database.executescript(f"BEGIN; {_LAYOUT} PRAGMA user_version = {FORMAT};")
             _append(database, "open", {**vars(dataset)})
-            _append(database, "cap", {"epsilon": _exact(cap.epsilon), "delta": _exact(cap.delta)})
+            _write_cap(database, cap)
             database.execute("COMMIT")
         finally:
             database.close()
@@ -144,15 +145,14 @@ class DurableLedger:
     @property
     def cap(self) -> tuple[Fraction, Fraction]:
         """The (ε, δ) that all treaties together may be granted, exactly."""
-        row = self._one("SELECT body FROM events WHERE kind = 'cap' ORDER BY seq DESC LIMIT 1")
+        row = self._one("SELECT epsilon, delta FROM caps ORDER BY seq DESC LIMIT 1")
         assert row is not None
-        body = json.loads(row[0])
-        return Fraction(body["epsilon"]), Fraction(body["delta"])
+        return _fraction(row[0]), _fraction(row[1])
 
     def set_cap(self, cap: Budget) -> None:
         """Change the cap over all treaties; what is granted already stays granted."""
         with self._writing() as database:
-            _append(database, "cap", {"epsilon": _exact(cap.epsilon), "delta": _exact(cap.delta)})
+            _write_cap(database, cap)
 
     def grant(self, grant: Grant) -> None:
         """Write down a grant, if it fits under the cap; a treaty is granted once."""
@@ -236,12 +236,14 @@ class DurableLedger:
         """
         with self._writing() as database:
             before = self.entry(entry.treaty, entry.run, entry.round)
-            grant = self.granted(entry.treaty)
             if before is not None and before.theta == entry.theta:
                 return before
-            check_room(entry, grant, self.answers_given(entry.treaty), before)
+            grants = {grant.treaty: (grant, given) for grant, given in self.grants()}
+            grant, given = grants.get(entry.treaty, (None, 0))
+            check_room(entry, grant, given, before)
             assert grant is not None
-            if self.spent() + Fraction(grant.budget.epsilon) / grant.answers > self.cap[0]:
+            after = (Fraction(g.budget.epsilon) * n / g.answers for g, n in grants.values())
+            if sum(after, Fraction(grant.budget.epsilon) / grant.answers) > self.cap[0]:
                 raise Refusal("the cap over all treaties of this dataset is reached")
             body = _body(entry)
             _index(database, "answer", body, _append(database, "answer", body))
@@ -255,7 +257,11 @@ class DurableLedger:
     def answers_since(self, time: datetime) -> int:
         """Return how many answers were given since a time, under all treaties."""
         stamp = time.astimezone(UTC).isoformat()
-        row = self._one("SELECT count(*) FROM events WHERE kind = 'answer' AND time >= ?", stamp)
+        row = self._one(
+            "SELECT count(*) FROM events WHERE kind = 'answer' AND seq > coalesce("
+            "(SELECT seq FROM events WHERE time < ? ORDER BY seq DESC LIMIT 1), 0)",
+            stamp,
+        )
         assert row is not None
         return int(row[0])
 
@@ -295,7 +301,7 @@ class DurableLedger:
             again.executescript(_LAYOUT)
             for event in self.events():
                 _index(again, event.kind, event.body, event.seq)
-            for table in ("grants", "answers"):
+            for table in ("grants", "answers", "caps"):
                 there = self._all(f"SELECT * FROM {table} ORDER BY 1, 2, 3")
                 if there != again.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3").fetchall():
                     raise TreatyError(
@@ -335,6 +341,11 @@ def verify_events(events: Iterable[Event]) -> str:
     return before.hex()
 
 
+def _write_cap(database: sqlite3.Connection, cap: Budget) -> None:
+    body = {"epsilon": _exact(cap.epsilon), "delta": _exact(cap.delta)}
+    _index(database, "cap", body, _append(database, "cap", body))
+
+
 def _append(database: sqlite3.Connection, kind: str, body: dict[str, Any]) -> int:
     last = database.execute("SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1").fetchone()
     seq, before = (1, START) if last is None else (last[0] + 1, last[1])
@@ -353,6 +364,8 @@ def _index(database: sqlite3.Connection, kind: str, body: dict[str, Any], seq: i
             "INSERT INTO grants VALUES (?, ?, ?, ?, 0, 0)",
             (body["treaty"], body["epsilon"], body["delta"], body["answers"]),
         )
+    elif kind == "cap":
+        database.execute("INSERT INTO caps VALUES (?, ?, ?)", (seq, body["epsilon"], body["delta"]))
     elif kind == "answer":
         key = (body["treaty"], body["run"], body["round"], seq)
         database.execute("INSERT INTO answers VALUES (?, ?, ?, ?)", key)
@@ -374,9 +387,14 @@ def _exact(number: float) -> str:
     return str(Fraction(number)) if number != float("inf") else "1/0"
 
 
+@functools.lru_cache(maxsize=1024)
+def _fraction(text: str) -> Fraction:
+    return Fraction(text)
+
+
 def _grant(row: tuple[Any, ...]) -> Grant:
     treaty, epsilon, delta, answers, revoked = row
-    budget = Budget(float(Fraction(epsilon)), float(Fraction(delta)))
+    budget = Budget(float(_fraction(epsilon)), float(_fraction(delta)))
     return Grant(treaty, budget, int(answers), bool(revoked))
 
 

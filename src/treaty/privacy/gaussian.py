@@ -1,6 +1,7 @@
 """Gaussian noise: (ε, δ), growing with √T where pure ε grows with T."""
 
-from typing import ClassVar
+import functools
+from typing import Any, ClassVar
 
 import dp_accounting
 import numpy as np
@@ -12,7 +13,19 @@ from treaty.losses import Norm
 from treaty.privacy.accounting import gaussian_multiplier
 from treaty.privacy.budget import Budget
 from treaty.privacy.mechanism import Mechanism
-from treaty.privacy.samplers import samplers
+from treaty.privacy.samplers import granularity, samplers
+
+
+@functools.lru_cache(maxsize=64)
+def measurement(scale: float, size: int) -> Any:
+    """Return OpenDP's mechanism for vectors of a size; an owner uses one over and over."""
+    space = samplers()
+    return space.m.make_gaussian(
+        space.vector_domain(space.atom_domain(T=float, nan=False), size=size),
+        space.l2_distance(T=float),
+        scale=scale,
+        k=granularity(scale),
+    )
 
 
 class Gaussian(Mechanism):
@@ -43,13 +56,7 @@ class Gaussian(Mechanism):
 
     def release(self, answer: FloatArray, scale: float) -> FloatArray:
         """Return the answer with Gaussian noise from OpenDP's exact sampler."""
-        space = samplers()
-        measurement = space.m.make_gaussian(
-            space.vector_domain(space.atom_domain(T=float, nan=False)),
-            space.l2_distance(T=float),
-            scale=scale,
-        )
-        return np.array(measurement([float(value) for value in answer]))
+        return np.array(measurement(scale, len(answer))(answer.tolist()))
 
     def draw(self, random: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
         """Return simulated Gaussian noise of scale 1."""

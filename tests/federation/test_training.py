@@ -1,0 +1,184 @@
+"""Trainings over a real server with TLS: synchronous, asynchronous both ways, peers, quorum, away."""
+
+import asyncio
+import contextlib
+
+import pytest
+from world import NAMES, World, treaty_text, write_rows
+
+from treaty.errors import TreatyError
+from treaty.federation.home import Home
+
+
+@contextlib.contextmanager
+def _world(tmp_path, *arguments, **more):
+    world = World(tmp_path, *arguments, **more)
+    world.start()
+    try:
+        yield world
+    finally:
+        world.stop()
+
+
+def _run(coroutine, seconds=60.0):
+    return asyncio.run(asyncio.wait_for(coroutine, seconds))
+
+
+@pytest.mark.parametrize(
+    ("method", "meeting"),
+    [
+        ("shrinking-steps", "broadcast"),
+        ("averaged-subgradient", "broadcast"),
+        ("one-at-a-time", "broadcast"),
+        ("one-at-a-time", "request"),
+    ],
+)
+def test_the_model_is_that_of_the_answers_in_the_ledgers(tmp_path, method, meeting):
+    with _world(tmp_path, treaty_text(method, 12)) as world:
+
+        async def train():
+            await world.prepare()
+            async with world.agents():
+                return await world.training(meeting=meeting).run()
+
+        model = _run(train())
+        given = world.given()
+        training = world.training()
+        assert model.theta == world.from_ledgers(training.run_name)
+        rounds = 11 if method == "averaged-subgradient" else 12
+        if method == "shrinking-steps":
+            rounds = given[NAMES[0]]
+        if method == "one-at-a-time":
+            assert sum(given.values()) == 12
+        else:
+            assert set(given.values()) == {rounds}
+        again = _run(training.run())
+        assert again.theta == model.theta
+        assert world.given() == given
+
+
+def test_owners_that_talk_as_blocs(tmp_path):
+    extra = f'blocs = [["{NAMES[0]}", "{NAMES[1]}"]]'
+    with _world(tmp_path, treaty_text("one-at-a-time", 10, extra)) as world:
+
+        async def train():
+            await world.prepare()
+            async with world.agents():
+                return await world.training(meeting="request").run()
+
+        model = _run(train())
+        given = world.given()
+        assert given[NAMES[0]] == given[NAMES[1]]
+        assert given[NAMES[0]] + given[NAMES[2]] == 10
+        assert model.theta == world.from_ledgers(world.training().run_name)
+
+
+def test_peers_train_a_model_each_and_share_their_budgets_out(tmp_path):
+    with _world(tmp_path, treaty_text("averaged-subgradient", 5), peers=True) as world:
+
+        async def train():
+            await world.prepare()
+            async with world.agents():
+                return await asyncio.gather(
+                    *(world.training(n, journal=f"{n}.journal").run() for n in NAMES[:2])
+                )
+
+        models = _run(train())
+        for name, model in zip(NAMES[:2], models, strict=True):
+            treaty = f"{world.treaty}/{name}"
+            assert set(world.given(treaty).values()) == {4}
+            run = world.training(name, journal=f"{name}.journal").run_name
+            assert model.theta == world.from_ledgers(run, treaty)
+        ledger = world.homes[NAMES[0]].ledger()
+        assert float(ledger.committed()[0]) == pytest.approx(1.0)
+        assert float(ledger.spent()) == pytest.approx(2 * 4 / 5 / 3)
+        ledger.close()
+
+
+def test_a_query_waits_for_an_owner_that_is_away(tmp_path):
+    with _world(tmp_path) as world:
+
+        async def train():
+            await world.prepare()
+            async with world.agents(*NAMES[:2]):
+                training = asyncio.create_task(world.training(patience=3600.0).run())
+                await asyncio.sleep(1.0)
+                assert not training.done()
+                async with world.agents(NAMES[2]):
+                    return await training
+
+        model = _run(train())
+        assert model.theta == world.from_ledgers(world.training().run_name)
+
+
+def test_a_quorum_is_enough_after_the_deadline(tmp_path):
+    with _world(tmp_path, treaty_text("averaged-subgradient", 4)) as world:
+
+        async def train():
+            await world.prepare()
+            async with world.agents(*NAMES[:2]):
+                return await world.training(quorum=2, deadline=0.5).run()
+
+        model = _run(train())
+        assert world.given() == {NAMES[0]: 3, NAMES[1]: 3, NAMES[2]: 0}
+        assert model.theta == world.from_ledgers(world.training().run_name)
+    with pytest.raises(TreatyError, match="--quorum must be between 1 and 3"):
+        world.training(quorum=9)
+
+
+def test_a_refusal_ends_a_training_that_needs_everybody(tmp_path):
+    with _world(tmp_path) as world:
+        ledger = world.homes[NAMES[1]].ledger()
+        ledger.revoke(world.treaty)
+        ledger.close()
+
+        async def train():
+            await world.prepare()
+            async with world.agents():
+                await world.training().run()
+
+        with pytest.raises(TreatyError, match=r"River Bank refuses round 1: .* revoked"):
+            _run(train())
+        assert world.given()[NAMES[1]] == 0
+        assert any("revoked" in reason for reason in world.refusals(NAMES[1]))
+
+
+def test_an_asynchronous_training_ends_when_nobody_has_an_answer_left(tmp_path):
+    text = treaty_text("one-at-a-time", 20).replace("epsilon = 1.0", "epsilon = 1.0\nanswers = 2")
+    with _world(tmp_path, text) as world:
+
+        async def train():
+            await world.prepare()
+            async with world.agents():
+                training = world.training()
+                await training.run()
+                return training.outcome
+
+        outcome = _run(train())
+        assert outcome.ended_early
+        assert world.given() == dict.fromkeys(NAMES, 2)
+
+
+def test_a_changed_dataset_stops_the_agent(tmp_path):
+    with _world(tmp_path) as world:
+        data = world.folder / "0.parquet"
+
+        async def train():
+            await world.prepare()
+            agent = world.agent(world.plan.parties[0].name)
+            working = asyncio.create_task(agent.run())
+            training = asyncio.create_task(world.training().run())
+            await asyncio.sleep(1.0)
+            write_rows(data, seed=99)
+            async with world.agents(*[p.name for p in world.plan.parties[1:]]):
+                await asyncio.sleep(1.0)
+                training.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await training
+            agent.stop()
+            await working
+
+        with pytest.raises(TreatyError, match="the records have changed"):
+            _run(train())
+        with pytest.raises(TreatyError, match="these are not the records of this ledger"):
+            Home(world.homes[world.plan.parties[0].name].folder).open()
