@@ -12,12 +12,13 @@ import polars as pl
 from treaty.federation import subjects
 from treaty.federation.agent import Agent
 from treaty.federation.authority import Credential, make_federation
-from treaty.federation.conductor import Manner, mean_answer
+from treaty.federation.conductor import Manner
 from treaty.federation.demo import free_port
 from treaty.federation.home import Home
+from treaty.federation.replay import replayed
 from treaty.federation.server import prepare, start_server, stop_server
 from treaty.federation.training import FederatedTraining
-from treaty.learners import blocs_of, learner_for, peer_plans
+from treaty.learners import learner_for, peer_plans
 from treaty.terms import dumps, fingerprint, fit, loads, plan_of
 
 NAMES = ("North Bank", "River Bank", "Old Bank")
@@ -153,17 +154,9 @@ class World:
         plan = self.plan
         if "/" in treaty:
             plan = peer_plans(plan)[treaty.partition("/")[2]]
-        learner = learner_for(plan)
-        blocs = blocs_of(plan, synchronous=learner.synchronous)
         ledgers = [self.homes[party.name].ledger() for party in plan.parties]
-        while not learner.finished:
-            k = learner.round
-            held = {i: ledger.entry(treaty, run, k) for i, ledger in enumerate(ledgers)}
-            answers = {i: entry.answer for i, entry in held.items() if entry is not None}
-            bloc = next(b for b in range(len(blocs)) if set(blocs[b].members) >= set(answers))
-            asked = tuple(learner.ask(bloc).tolist())
-            assert all(entry.theta == asked for entry in held.values() if entry is not None)
-            learner.tell(bloc, mean_answer(blocs[bloc], answers))
-        for ledger in ledgers:
-            ledger.close()
-        return tuple(learner.model.tolist())
+        try:
+            return tuple(replayed(learner_for(plan), plan, ledgers, treaty, run).tolist())
+        finally:
+            for ledger in ledgers:
+                ledger.close()

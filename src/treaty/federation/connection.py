@@ -4,7 +4,6 @@ import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
 
-import nats
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
@@ -28,42 +27,47 @@ async def connect(
     Raises:
         TreatyError: the server was not reached, or did not let this party in.
     """
+    last = ["no answer"]
 
     async def on_error(error: Exception) -> None:
+        last[0] = f"{type(error).__name__}: {error}"
         if told is not None and not isinstance(error, OSError | asyncio.TimeoutError):
             told(f"the server says: {error}")
 
     def says(text: str) -> Callable[[], Awaitable[None]]:
         async def tell() -> None:
-            if told is not None:
+            if told is not None and not connection.is_closed:
                 told(text)
 
         return tell
 
-    deadline = asyncio.get_running_loop().time() + patience
-    while True:
-        try:
-            return await nats.connect(
+    connection = Client()
+    try:
+        # Until the server is there the client tries again by itself; so it does after every cut.
+        await asyncio.wait_for(
+            connection.connect(
                 credential.server,
                 name=credential.name,
                 tls=context_of(credential),
                 max_reconnect_attempts=-1,
-                reconnect_time_wait=0.2,
+                reconnect_time_wait=0.2,  # pyright: ignore[reportArgumentType]
                 connect_timeout=5,
                 allow_reconnect=True,
                 error_cb=on_error,
                 disconnected_cb=says("the connection is cut"),
                 reconnected_cb=says("the connection is back"),
-                inbox_prefix=b"_INBOX",
                 pending_size=16 << 20,
-            )
-        except (TimeoutError, NatsError, OSError, ssl.SSLError) as error:
-            if asyncio.get_running_loop().time() > deadline:
-                raise TreatyError(
-                    f"{credential.server}: {credential.name} was not let in or there is no server "
-                    f"({type(error).__name__}: {error})"
-                ) from error
-            await asyncio.sleep(0.2)
+            ),
+            patience,
+        )
+    except (TimeoutError, NatsError, OSError) as error:
+        await connection.close()
+        if not isinstance(error, TimeoutError):
+            last[0] = f"{type(error).__name__}: {error}"
+        raise TreatyError(
+            f"{credential.server}: {credential.name} was not let in or there is no server ({last[0]})"
+        ) from error
+    return connection
 
 
 def context_of(credential: Credential) -> ssl.SSLContext:

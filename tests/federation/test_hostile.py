@@ -1,0 +1,292 @@
+"""Hostile parties: refused, written down, budget untouched."""
+
+import asyncio
+import contextlib
+import dataclasses
+import math
+import struct
+
+import msgpack
+import pytest
+from world import NAMES, World, treaty_text
+
+from treaty.errors import TreatyError
+from treaty.federation import agent as agents
+from treaty.federation import messages, subjects
+from treaty.federation.authority import Credential, make_federation
+from treaty.federation.connection import connect
+from treaty.federation.messages import Answer, Query, Refused
+from treaty.terms import dumps
+
+LEARNER = subjects.token("learner")
+ZERO = (0.0, 0.0, 0.0)
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path)
+
+
+@pytest.fixture
+def asked(world):
+    """The agent of the first owner, without a network: bytes in, message out."""
+    loop = asyncio.new_event_loop()
+
+    async def make():
+        return world.agent(NAMES[0])
+
+    agent = loop.run_until_complete(make())
+    yield lambda data, learner=LEARNER: agent.answer(learner, data)
+    agent._home.close()
+    loop.close()
+
+
+def _query(world, k=1, theta=ZERO, run="run", treaty=None) -> bytes:
+    return messages.encode(Query(treaty or world.treaty, run, k, theta))
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"theta": (2.5, 0.0, 0.0)}, "outside Θ"),
+        ({"theta": (math.nan, 0.0, 0.0)}, "not a finite number"),
+        ({"theta": (math.inf, 0.0, 0.0)}, "not a finite number"),
+        ({"theta": (0.0,)}, "1 coordinates, the treaty says 3"),
+        ({"theta": (0.0,) * 2000}, "2000 coordinates"),
+        ({"k": 0}, "outside the horizon"),
+        ({"k": 9}, "round 9 lies outside the horizon 1..8"),
+        ({"treaty": "f" * 64}, "not ratified"),
+        ({"treaty": "../../etc/passwd"}, "may not ask"),
+        ({"treaty": "x"}, "not ratified"),
+    ],
+)
+def test_what_is_not_answered(world, asked, changed, says):
+    reply = asked(_query(world, **changed))
+    assert isinstance(reply, Refused)
+    assert says in reply.reason
+    assert world.given()[NAMES[0]] == 0
+    assert any(says in reason for reason in world.refusals(NAMES[0]))
+
+
+def test_denormals_are_numbers(world, asked):
+    assert isinstance(asked(_query(world, theta=(5e-324, -5e-324, 0.0))), Answer)
+
+
+def test_one_question_a_round(world, asked):
+    first = asked(_query(world, 1))
+    assert isinstance(first, Answer)
+    assert asked(_query(world, 1)) == first
+    other = asked(_query(world, 1, theta=(0.5, 0.0, 0.0)))
+    assert isinstance(other, Refused)
+    assert "another theta" in other.reason
+    negative = asked(_query(world, 1, theta=(-0.0, 0.0, 0.0)))
+    assert negative == first or isinstance(negative, Refused)
+    assert world.given()[NAMES[0]] == 1
+
+
+def test_other_runs_share_the_budget(world, asked):
+    """A learner that begins anew and anew gets no more answers than were granted."""
+    replies = [asked(_query(world, 1, run=f"run {i}")) for i in range(20)]
+    assert sum(isinstance(reply, Answer) for reply in replies) == 8
+    assert "budget is spent: 8 of 8" in replies[-1].reason
+    assert world.given()[NAMES[0]] == 8
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\x00" * 100,
+        bytes(messages.LONGEST + 1),
+        msgpack.packb({"v": 1, "kind": "query"}),
+        msgpack.packb(["query"] * 100),
+        messages.encode(Answer("t", "r", 1, (1.0,))),
+        messages.encode(Refused("t", "r", 1, "no")),
+    ],
+)
+def test_what_is_no_query_is_dropped_and_written_down(world, asked, data):
+    assert asked(data) is None
+    assert len(world.refusals(NAMES[0])) == 1
+    assert world.given()[NAMES[0]] == 0
+
+
+def test_another_learner_may_not_ask_under_this_treaty(world, asked):
+    stranger = subjects.token(NAMES[1])
+    reply = asked(_query(world), stranger)
+    assert isinstance(reply, Refused)
+    assert "may not ask under treaty" in reply.reason
+    peer = asked(_query(world, treaty=f"{world.treaty}/{NAMES[1]}"), stranger)
+    assert isinstance(peer, Refused)
+    assert "not ratified" in peer.reason
+    assert world.given()[NAMES[0]] == 0
+
+
+def test_a_tampered_treaty_is_not_answered(world, asked):
+    file = world.homes[NAMES[0]].folder / "treaties" / f"{world.treaty}.toml"
+    loss = world.document.loss.model_copy(update={"theta_max": 1.5})
+    file.write_text(dumps(world.document.model_copy(update={"loss": loss})))
+    reply = asked(_query(world))
+    assert isinstance(reply, Refused)
+    assert "tampered" in reply.reason
+    assert world.given()[NAMES[0]] == 0
+
+
+def test_a_policy_made_stricter_holds_for_treaties_ratified_before(world):
+    home = world.homes[NAMES[0]]
+    text = home.policy_file.read_text().replace("largest_horizon = 10000", "largest_horizon = 5")
+    home.policy_file.write_text(text)
+
+    async def ask():
+        agent = world.agent(NAMES[0])
+        reply = agent.answer(LEARNER, _query(world))
+        agent._home.close()
+        return reply
+
+    reply = asyncio.run(ask())
+    assert isinstance(reply, Refused)
+    assert "the policy allows a horizon of 5" in reply.reason
+
+
+def test_a_flood_of_refusals_does_not_fill_the_disk(world, asked, monkeypatch):
+    monkeypatch.setattr(agents, "WRITTEN_REFUSALS", 10)
+    for k in range(50):
+        asked(_query(world, 100 + k))
+    written = world.refusals(NAMES[0])
+    assert len(written) == 11
+    assert "too many refusals" in written[-1]
+
+
+def test_fuzzed_queries_never_spend_more_than_was_granted(world, asked):
+    """Random fields in valid frames: an answer, a refusal or nothing, and an unbroken ledger."""
+    import random
+
+    dice = random.Random(3)
+    numbers = [0.0, -0.0, 1.0, -2.0, 2.0000001, math.nan, math.inf, 5e-324, 1e308, -1e-310]
+    for _ in range(300):
+        plain = {
+            "v": 1,
+            "kind": dice.choice(["query", "query", "call", "answer"]),
+            "treaty": dice.choice([world.treaty, world.treaty[:-1], world.treaty + "/x", "\x00"]),
+            "run": dice.choice(["run", "r" * 512, "\n"]),
+            "round": dice.choice([0, 1, 2, 8, 9, (1 << 31) - 1, -1]),
+            "theta": b"".join(struct.pack("<d", dice.choice(numbers)) for _ in range(3)),
+        }
+        if dice.random() < 0.1:
+            plain.pop(dice.choice(list(plain)))
+        asked(msgpack.packb(plain), dice.choice([LEARNER, LEARNER, "somebody"]))
+    assert world.given()[NAMES[0]] <= 8
+
+
+def test_the_server_holds_everybody_to_their_own_subjects(tmp_path, world):
+    """Forged answers, queries in another's name and eavesdropping do not get through."""
+    world.start()
+
+    async def attack():
+        await world.prepare()
+        owner, victim = world.credential(NAMES[0]), world.credential(NAMES[1])
+        complaints: list[str] = []
+        hostile = await connect(owner, told=complaints.append)
+        learner = await connect(world.credential("learner"), told=complaints.append)
+        heard: list[str] = []
+
+        async def take(message):
+            heard.append(message.subject)
+
+        await learner.subscribe(subjects.answer(LEARNER, "*"), cb=take)
+        for subject in (
+            subjects.delivery(victim.token),
+            subjects.answer(LEARNER, "*"),
+            subjects.query("*", victim.token),
+            "treaty.>",
+            ">",
+        ):
+            with contextlib.suppress(Exception):
+                await hostile.subscribe(subject, cb=take)
+        forged = messages.encode(Answer(world.treaty, "run", 1, ZERO))
+        for subject in (
+            subjects.answer(LEARNER, victim.token),
+            subjects.query(LEARNER, victim.token),
+            "$JS.API.STREAM.DELETE.TREATY",
+            "$JS.API.CONSUMER.DELETE.TREATY." + victim.token,
+        ):
+            await hostile.publish(subject, forged)
+        await learner.publish(subjects.answer(LEARNER, victim.token), forged)
+        await learner.publish("$JS.API.STREAM.PURGE.TREATY", b"")
+        await learner.publish(subjects.query(LEARNER, victim.token), _query(world))
+        await hostile.flush()
+        await learner.flush()
+        await asyncio.sleep(0.5)
+        await hostile.close()
+        await learner.close()
+        return heard, complaints
+
+    try:
+        heard, complaints = asyncio.run(asyncio.wait_for(attack(), 30))
+    finally:
+        world.stop()
+    assert heard == []
+    assert sum("permissions violation" in text.lower() for text in complaints) >= 10
+
+
+def test_an_unregistered_key_is_not_let_in(tmp_path, world):
+    make_federation(tmp_path / "others", NAMES, port=world.port)
+    stranger = Credential.load(tmp_path / "others" / "learner")
+    world.start()
+    try:
+        asyncio.run(asyncio.wait_for(world.prepare(), 30))
+        with pytest.raises(TreatyError, match="was not let in or there is no server"):
+            asyncio.run(connect(stranger, patience=1.0))
+        # One that trusts the right authority and shows the wrong certificate.
+        (stranger.folder / "authority.pem").write_bytes(
+            (world.credential("learner").folder / "authority.pem").read_bytes()
+        )
+        with pytest.raises(TreatyError, match="was not let in or there is no server"):
+            asyncio.run(connect(stranger, patience=1.0))
+        # A certificate of the right authority for a name the server does not know.
+        server_key = dataclasses.replace(stranger, folder=world.federation / "server")
+        with pytest.raises(TreatyError, match="was not let in or there is no server"):
+            asyncio.run(connect(server_key, patience=1.0))
+    finally:
+        world.stop()
+
+
+def test_answers_that_are_none_are_dropped_by_the_learner(tmp_path):
+    """NaN, wrong length, other runs, garbage: the learner waits for the real one."""
+    world = World(tmp_path, treaty_text("averaged-subgradient", 3))
+    world.start()
+
+    async def train():
+        await world.prepare()
+        training = world.training()
+        run = training.run_name
+        hostile = await connect(world.credential(NAMES[0]))
+        subject = subjects.answer(LEARNER, subjects.token(NAMES[0]))
+
+        async def pester():
+            while True:
+                for data in (
+                    b"garbage",
+                    messages.encode(Answer(world.treaty, run, 1, (math.nan, 0.0, 0.0))),
+                    messages.encode(Answer(world.treaty, run, 1, (1.0,))),
+                    messages.encode(Answer(world.treaty, "another run", 1, ZERO)),
+                    messages.encode(Answer("another treaty", run, 1, ZERO)),
+                    messages.encode(Answer(world.treaty, run, 99, ZERO)),
+                    _query(world),
+                ):
+                    await hostile.publish(subject, data)
+                await asyncio.sleep(0.01)
+
+        pestering = asyncio.create_task(pester())
+        working = asyncio.create_task(training.run())
+        await asyncio.sleep(1.0)
+        async with world.agents():
+            model = await working
+        pestering.cancel()
+        await hostile.close()
+        return model, run
+
+    try:
+        model, run = asyncio.run(asyncio.wait_for(train(), 60))
+    finally:
+        world.stop()
+    assert model.theta == world.from_ledgers(run)
