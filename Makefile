@@ -24,6 +24,9 @@ bench: $(READY)
 	$(BIN)/python -m bench.forecast_speed
 	$(BIN)/python -m bench.forecast_error
 	$(BIN)/python -m bench.decisions
+	$(BIN)/python -m bench.live
+	$(BIN)/python -m bench.many_owners
+	$(BIN)/python -m bench.faults --seconds 60
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -1,4 +1,4 @@
-"""Sixty seconds of SIGKILLs: owners, learner and server, at random, while two trainings go on.
+"""Sixty seconds of SIGKILLs: owners, learner and server, at random, while three trainings go on.
 
 Afterwards the trainings are left to end. `overspends`: owners whose ledger holds more than was granted,
 or other than one spend for each distinct question; `double_noise`: questions answered with different
@@ -30,7 +30,11 @@ from treaty.fitness.model import Model
 from treaty.learners import learner_for
 from treaty.terms import plan_of
 
-TRAININGS = (("averaged-subgradient", 2001), ("one-at-a-time", 3000))
+TRAININGS = (
+    ("averaged-subgradient", 2001, "broadcast"),
+    ("one-at-a-time", 2000, "broadcast"),
+    ("one-at-a-time", 2000, "request"),
+)
 BETWEEN = 0.7
 """Seconds between kills, on average."""
 
@@ -38,8 +42,8 @@ BETWEEN = 0.7
 class Theatre:
     """The processes of one training, killed and started again."""
 
-    def __init__(self, made: Consortium) -> None:
-        self._made = made
+    def __init__(self, made: Consortium, meeting: str) -> None:
+        self._made, self._meeting = made, meeting
         self.running = {"server": made.start_server()}
         asyncio.run(prepare(made.credential("operator")))
         self.running |= {name: made.start_owner(name) for name in made.names}
@@ -58,7 +62,7 @@ class Theatre:
             "--json",
         ]
         command += ["--credential", str(made.credential("learner").folder)]
-        command += ["--model", str(made.folder / "model.json")]
+        command += ["--model", str(made.folder / "model.json"), "--meet", self._meeting]
         with (made.folder / "learner.log").open("ab") as log:
             return subprocess.Popen(command, stdout=log, stderr=log)
 
@@ -158,9 +162,9 @@ def main() -> None:
     chosen = options.parse_args()
     dice = random.Random(chosen.seed)
     figures = {"kills": 0, "answered": 0, "overspends": 0, "double_noise": 0, "mismatches": 0}
-    for method, horizon in TRAININGS:
+    for method, horizon, meeting in TRAININGS:
         with consortium(3, 500, 10, "logistic", method, horizon) as made:
-            theatre = Theatre(made)
+            theatre = Theatre(made, meeting)
             began = time.monotonic()
             try:
                 asyncio.run(theatre.disturb(chosen.seconds / len(TRAININGS), dice))
@@ -168,7 +172,8 @@ def main() -> None:
                 theatre.stop()
             found = judged(made, theatre.heard)
             print(
-                f"{method}: {theatre.kills} kills, ended after {time.monotonic() - began:.0f} s, {found}"
+                f"{method}, {meeting}: {theatre.kills} kills, ended after "
+                f"{time.monotonic() - began:.0f} s, {found}"
             )
             sys.stdout.flush()
             figures["kills"] += theatre.kills

@@ -159,6 +159,53 @@ def test_an_asynchronous_training_ends_when_nobody_has_an_answer_left(tmp_path):
         assert world.given() == dict.fromkeys(NAMES, 2)
 
 
+def test_an_owner_that_leaves_does_not_hold_the_others_up(tmp_path):
+    """Asked and gone before it answered: after the deadline the round is another's."""
+    with _world(tmp_path, treaty_text("one-at-a-time", 10)) as world:
+
+        async def train():
+            await world.prepare()
+            left = world.agent(NAMES[0])
+
+            async def silent(learner, reply):
+                left.stop()
+
+            left._send = silent
+            working = asyncio.create_task(left.run())
+            training = asyncio.create_task(world.training(deadline=1.0).run())
+            while not left._stopped.is_set():
+                await asyncio.sleep(0.05)
+            await working
+            async with world.agents(*NAMES[1:]):
+                return await training
+
+        model = _run(train())
+        training = world.training()
+        met = {past.number: past.bloc for past in training._journal.rounds()}
+        assert model.theta == world.from_ledgers(training.run_name, met=met)
+        assert world.given()[NAMES[0]] == 1
+        assert sum(world.given().values()) == 11
+
+
+def test_a_policy_that_allows_few_answers_an_hour_makes_queries_wait(tmp_path):
+    with _world(tmp_path, treaty_text("averaged-subgradient", 8)) as world:
+        home = world.homes[NAMES[0]]
+        text = home.policy_file.read_text().replace(
+            "answers_per_hour = 1000000", "answers_per_hour = 2"
+        )
+        home.policy_file.write_text(text)
+
+        async def train():
+            await world.prepare()
+            async with world.agents():
+                with pytest.raises(TimeoutError):
+                    await asyncio.wait_for(world.training().run(), 2.0)
+
+        _run(train())
+        assert world.given()[NAMES[0]] == 2
+        assert world.refusals(NAMES[0]) == []
+
+
 def test_a_changed_dataset_stops_the_agent(tmp_path):
     with _world(tmp_path) as world:
         data = world.folder / "0.parquet"

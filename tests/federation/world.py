@@ -148,7 +148,7 @@ class World:
         ledger.close()
         return found
 
-    def from_ledgers(self, run: str, treaty: str | None = None) -> tuple[float, ...]:
+    def from_ledgers(self, run: str, treaty: str | None = None, met=None) -> tuple[float, ...]:
         """Train again in this process from what the ledgers hold: the undisturbed run."""
         treaty = treaty or self.treaty
         plan = self.plan
@@ -156,7 +156,7 @@ class World:
             plan = peer_plans(plan)[treaty.partition("/")[2]]
         ledgers = [self.homes[party.name].ledger() for party in plan.parties]
         try:
-            return tuple(replayed(learner_for(plan), plan, ledgers, treaty, run).tolist())
+            return tuple(replayed(learner_for(plan), plan, ledgers, treaty, run, met).tolist())
         finally:
             for ledger in ledgers:
                 ledger.close()

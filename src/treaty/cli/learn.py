@@ -41,7 +41,7 @@ def learn(
         ),
     ] = None,
     deadline: Annotated[
-        float, typer.Option("--deadline", min=0.1, help="Seconds a round waits for everybody.")
+        float, typer.Option("--deadline", min=0.1, help="Seconds a round waits for its owners.")
     ] = 60.0,
     as_json: Json = False,
 ) -> None:

@@ -51,7 +51,7 @@ class Agent:
         self._recent = 0
         self._count_again = datetime.min.replace(tzinfo=UTC)
         self._open: set[tuple[str, str, str]] = set()
-        self._waiting: set[asyncio.Task[None]] = set()
+        self._ticking: dict[tuple[str, str, str], asyncio.Task[None]] = {}
         self._connection: Client | None = None
 
     async def run(self) -> None:
@@ -69,7 +69,7 @@ class Agent:
             self._told("ready")
             await self._stopped.wait()
         finally:
-            for task in self._waiting:
+            for task in self._ticking.values():
                 task.cancel()
             with contextlib.suppress(NatsError):
                 await connection.close()
@@ -171,8 +171,6 @@ class Agent:
         if not isinstance(call, Call) or not self._willing(learner, call):
             return
         if call.meeting == "request":
-            if (learner, call.treaty, call.run) in self._open and call.round == 0:
-                return
             self._open.add((learner, call.treaty, call.run))
         self._soon(learner, Ready(call.treaty, call.run, call.round))
 
@@ -188,7 +186,10 @@ class Agent:
         return self._wait() == 0
 
     def _soon(self, learner: str, ready: Ready) -> None:
-        """Let one's Poisson clock tick, then say that one is ready."""
+        """Let one's Poisson clock tick, then say that one is ready; one clock for each run."""
+        key = (learner, ready.treaty, ready.run)
+        if key in self._ticking and not self._ticking[key].done():
+            self._ticking[key].cancel()
         rate = self._home.rate(ready.treaty) / self._home.policy.mean_pause
 
         async def tick() -> None:
@@ -198,6 +199,4 @@ class Agent:
             with contextlib.suppress(NatsError):
                 await self._connection.publish(subject, messages.encode(ready))
 
-        task = asyncio.ensure_future(tick())
-        self._waiting.add(task)
-        task.add_done_callback(self._waiting.discard)
+        self._ticking[key] = asyncio.ensure_future(tick())

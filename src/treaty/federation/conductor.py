@@ -5,6 +5,7 @@ questions to the owners and their answers back, through cuts, crashes and repeti
 """
 
 import asyncio
+import itertools
 import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -35,7 +36,8 @@ class Manner:
         meeting: for asynchronous methods: whether it calls for every round, or owners request.
         quorum: for synchronous methods: with how many answers a round may end after the deadline;
             None waits for everybody.
-        deadline: seconds that a round waits for everybody before a quorum is enough.
+        deadline: seconds that a synchronous round waits for everybody before a quorum is enough, and
+            an asynchronous one for its owner before it is given to another.
         patience: seconds after which a question is put again.
     """
 
@@ -134,6 +136,8 @@ class Conductor:
         self._given = [0] * len(plan.parties)
         self._awaited: _Awaited | None = None
         self._ready: dict[int, int] = {}
+        self._order = itertools.count()
+        self._called = -math.inf
         self._somebody = asyncio.Event()
         quorum = self._manner.quorum
         if quorum is not None and not 1 <= quorum <= len(plan.parties):
@@ -214,11 +218,16 @@ class Conductor:
             awaited.changed.clear()
             if awaited.missing:
                 wait = self._manner.patience
-                if self._manner.quorum is not None:
+                if self._manner.quorum is not None or not learner.synchronous:
                     wait = min(wait, max(0.01, began + self._manner.deadline - loop.time()))
                 await _within(awaited.changed.wait(), wait)
             if self._enough(awaited, loop.time() - began):
                 break
+            if not learner.synchronous and loop.time() - began >= self._manner.deadline:
+                self._awaited = None
+                self._journal.part(learner.round)
+                self._told(f"round {learner.round} goes to somebody else")
+                return
         self._check_refusals(awaited)
         self._awaited = None
         past = Round(learner.round, index, dict(awaited.answers))
@@ -261,9 +270,11 @@ class Conductor:
         if by_call:
             self._ready.clear()
         call = messages.encode(Call(self._treaty, self._journal.run, number, self._manner.meeting))
-        loop = asyncio.get_running_loop()
-        called = -math.inf
+        now = asyncio.get_running_loop().time
+        if by_call:
+            self._called = -math.inf
         while True:
+            self._somebody.clear()
             if not any(self._has_answers(bloc) for bloc in self._blocs):
                 return None
             ready = sorted(
@@ -271,15 +282,15 @@ class Conductor:
                 for index, bloc in enumerate(self._blocs)
                 if self._has_answers(bloc) and all(i in self._ready for i in bloc.members)
             )
+            if now() - self._called >= self._manner.patience:
+                # Called again and again: who came late or was not heard is heard then.
+                self._called = now()
+                await self._publish(connection, subjects.call(self._credential.token), call)
             if ready:
                 index = ready[0][1]
                 for member in self._blocs[index].members:
                     del self._ready[member]
                 return index
-            if loop.time() - called >= self._manner.patience:
-                called = loop.time()
-                await self._publish(connection, subjects.call(self._credential.token), call)
-            self._somebody.clear()
             await _within(self._somebody.wait(), self._manner.patience)
 
     def _has_answers(self, bloc: Bloc) -> bool:
@@ -334,7 +345,7 @@ class Conductor:
             return
         if ready.round != number:
             return
-        self._ready.setdefault(owner, len(self._ready) + self._learner.round * len(self._index))
+        self._ready.setdefault(owner, next(self._order))
         self._somebody.set()
 
     def _show(self, awaited: _Awaited | None) -> None:

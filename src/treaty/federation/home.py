@@ -204,6 +204,7 @@ class OpenHome:
         self._folder, self._source = folder, source
         self._state = source.state()
         self._owners: dict[str, Owner] = {}
+        self._rates: dict[str, float] = {}
         there = source.fingerprint()
         if there != ledger.dataset.fingerprint:
             raise TreatyError(
@@ -243,6 +244,7 @@ class OpenHome:
         )
         self.policy.check(document, plan, party.records, Budget(whole, party.budget.delta))
         risk = self._risk(document, plan, party.records)
+        self._rates[treaty] = party.rate
         return Owner(
             self.name,
             treaty=treaty,
@@ -264,9 +266,8 @@ class OpenHome:
         return risk
 
     def rate(self, treaty: str) -> float:
-        """Return how often this owner talks, relative to others, under a treaty it has ratified."""
-        document = load(self._folder / "treaties" / f"{treaty.partition('/')[0]}.toml")
-        return next(party.rate for party in document.parties if party.name == self.name)
+        """Return how often this owner talks, relative to others, under a treaty it answers under."""
+        return self._rates[treaty]
 
     def close(self) -> None:
         """Close the ledger."""

@@ -48,7 +48,7 @@ class Journal:
         self._database = sqlite3.connect(self.path, isolation_level=None)
         try:
             self._database.execute("PRAGMA journal_mode = WAL")
-            self._database.execute("PRAGMA synchronous = NORMAL")
+            self._database.execute("PRAGMA synchronous = FULL")
             self._database.execute("BEGIN IMMEDIATE")
             if not self._database.execute("SELECT 1 FROM sqlite_master").fetchone():
                 for statement in _LAYOUT.split(";"):
@@ -77,6 +77,10 @@ class Journal:
     def meet(self, round: int, bloc: int) -> None:
         """Write down whom a round is with."""
         self._database.execute("INSERT INTO meetings VALUES (?, ?)", (round, bloc))
+
+    def part(self, round: int) -> None:
+        """Write down that whom a round was with is not waited for any longer."""
+        self._database.execute("DELETE FROM meetings WHERE round = ?", (round,))
 
     def met(self, round: int) -> int | None:
         """Return whom a round is with, if that has been settled."""

@@ -1,6 +1,6 @@
 """A training once more, from what the owners' ledgers hold: proof of what a model is made of."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
@@ -10,7 +10,12 @@ from treaty.privacy import Ledger
 
 
 def replayed(
-    learner: Learner, plan: Plan, ledgers: Sequence[Ledger], treaty: str, run: str
+    learner: Learner,
+    plan: Plan,
+    ledgers: Sequence[Ledger],
+    treaty: str,
+    run: str,
+    met: Mapping[int, int] | None = None,
 ) -> FloatArray:
     """Return the model that a run's answers come to; bit for bit the one that was trained.
 
@@ -20,6 +25,7 @@ def replayed(
         ledgers: every party's, in the plan's order.
         treaty: under what was asked.
         run: the run.
+        met: the bloc of rounds in which more than one was asked, as the learner's journal has it.
 
     Raises:
         TreatyError: the ledgers do not hold one training: somebody was asked another θ, two blocs
@@ -30,11 +36,14 @@ def replayed(
         k = learner.round
         held = [ledger.entry(treaty, run, k) for ledger in ledgers]
         answers = {i: entry.answer for i, entry in enumerate(held) if entry is not None}
+        if met is not None and k in met:
+            answers = {i: values for i, values in answers.items() if i in blocs[met[k]].members}
         fitting = [b for b, bloc in enumerate(blocs) if set(bloc.members) >= answers.keys()]
         if not answers or not fitting:
             raise TreatyError(f"round {k}: no one bloc of owners has answered it")
         theta = tuple(learner.ask(fitting[0]).tolist())
-        if any(entry is not None and entry.theta != theta for entry in held):
+        asked = [held[i] for i in answers]
+        if any(entry is not None and entry.theta != theta for entry in asked):
             raise TreatyError(f"round {k}: an owner was asked about another θ")
         learner.tell(fitting[0], mean_answer(blocs[fitting[0]], answers))
     return learner.model

@@ -1,0 +1,177 @@
+"""What an owner's folder promises: offers in words, one dataset a ledger, policies that fail closed."""
+
+import os
+from datetime import UTC, datetime
+
+import pytest
+from world import NAMES, RECORDS, World, treaty_text, write_rows
+
+from treaty.errors import Refusal, TreatyError
+from treaty.federation.home import Home
+from treaty.federation.policy import Policy
+from treaty.privacy import Budget
+from treaty.terms import fingerprint, fit, loads, plan_of
+
+DOCUMENT = fit(loads(treaty_text()), None)
+
+
+@pytest.fixture
+def data(tmp_path):
+    return write_rows(tmp_path / "ours.parquet", 0)
+
+
+@pytest.fixture
+def home(tmp_path):
+    return Home(tmp_path / "home")
+
+
+def test_an_offer_says_what_is_granted_and_writes_nothing(home, data):
+    offer = home.offer(DOCUMENT, NAMES[0], 1.0, data)
+    words = offer.words()
+    for part in ("300 records", "at most 8 times", "squared loss", "a, b, y", "ε = 1", "2.72"):
+        assert part in words
+    assert "ε = 2 is left" in words
+    assert not home.folder.exists()
+
+
+def test_ratifying_writes_ledger_policy_and_treaty(home, data):
+    home.ratify(home.offer(DOCUMENT, NAMES[0], 1.0, data), data)
+    ledger = home.ledger()
+    grant, given = ledger.grants()[0]
+    assert grant.treaty == fingerprint(DOCUMENT)
+    assert (grant.budget, grant.answers, given) == (Budget(1.0), 8, 0)
+    assert ledger.dataset.records == RECORDS
+    ledger.close()
+    assert Policy.load(home.policy_file) == Policy()
+    opened = home.open()
+    opened.close()
+    with pytest.raises(Refusal, match="granted a budget already"):
+        home.ratify(home.offer(DOCUMENT, NAMES[0], 1.0, data), data)
+
+
+def test_all_treaties_over_one_dataset_share_one_cap(home, data):
+    for i, horizon in enumerate((4, 5, 6)):
+        other = fit(loads(treaty_text(horizon=horizon)), None)
+        home.ratify(home.offer(other, NAMES[0], 1.0, data), data)
+        assert home.offer(other, NAMES[0], 1.0, data).left == pytest.approx(1 - i, abs=1.01)
+    last = fit(loads(treaty_text(horizon=7)), None)
+    with pytest.raises(Refusal, match="does not fit: of 3 for this dataset, 3 is granted"):
+        home.ratify(home.offer(last, NAMES[0], 1.0, data), data)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("Nobody", 1.0), "Nobody is not a party to this treaty"),
+        ((NAMES[0], 0.5), "must be what all parties read"),
+    ],
+)
+def test_what_cannot_be_offered(home, data, arguments, says):
+    with pytest.raises(TreatyError, match=says):
+        home.offer(DOCUMENT, *arguments, data)
+
+
+def test_other_numbers_of_records_than_the_treaty_says(home, tmp_path):
+    few = write_rows(tmp_path / "few.parquet", 0, count=250)
+    with pytest.raises(TreatyError, match=r"there are 250 records, and the treaty says .* 300"):
+        home.offer(DOCUMENT, NAMES[0], 1.0, few)
+
+
+def test_another_dataset_needs_another_ledger(home, data, tmp_path):
+    home.ratify(home.offer(DOCUMENT, NAMES[0], 1.0, data), data)
+    other = write_rows(tmp_path / "other.parquet", 5)
+    second = fit(loads(treaty_text(horizon=5)), None)
+    with pytest.raises(TreatyError, match="another dataset needs a ledger of its own"):
+        home.ratify(home.offer(second, NAMES[0], 1.0, other), other)
+
+
+def test_records_that_changed_stop_the_owner(home, data):
+    home.ratify(home.offer(DOCUMENT, NAMES[0], 1.0, data), data)
+    opened = home.open()
+    opened.check_records()
+    write_rows(data, 1)
+    with pytest.raises(TreatyError, match="have changed while being asked about"):
+        opened.check_records()
+    opened.close()
+    with pytest.raises(TreatyError, match="these are not the records of this ledger"):
+        home.open()
+    data.unlink()
+    with pytest.raises(TreatyError, match="no such file"):
+        home.open()
+
+
+def test_without_a_policy_nothing_is_answered(home, data):
+    home.ratify(home.offer(DOCUMENT, NAMES[0], 1.0, data), data)
+    home.policy_file.unlink()
+    with pytest.raises(TreatyError, match="there is no policy; nothing is answered without"):
+        home.open()
+    with pytest.raises(TreatyError, match="there is no policy"):
+        home.offer(fit(loads(treaty_text(horizon=5)), None), NAMES[0], 1.0, data)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("largest_epsilon = 0.5", "allows one treaty an epsilon of 0.5, and 1 is asked for"),
+        ("largest_horizon = 5", "a horizon of 5, not 8"),
+        ("smallest_records = 1000", "at least 1,000 records; there are 300"),
+        ('losses = ["hinge"]', "does not allow the loss squared"),
+        ('columns = ["a", "y"]', 'does not allow the column "b"'),
+        (f'treaties = ["{"0" * 64}"]', "lists the treaties it allows"),
+    ],
+)
+def test_policies_refuse(tmp_path, line, says):
+    path = tmp_path / "policy.toml"
+    path.write_text(line)
+    with pytest.raises(Refusal, match=says):
+        Policy.load(path).check(DOCUMENT, plan_of(DOCUMENT), RECORDS, Budget(1.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("nonsense =", "not TOML"),
+        ("largest_epsilom = 1.0", "largest_epsilom: Extra inputs"),
+        ("largest_epsilon = -1.0", "largest_epsilon"),
+        ("largest_epsilon = inf", "largest_epsilon"),
+        ("largest_epsilon = 5.0", "largest_epsilon is above total_epsilon"),
+        ('quiet_hours = ["late"]', "quiet hours are written"),
+        ("answers_per_hour = 0", "answers_per_hour"),
+    ],
+)
+def test_doubtful_policies_are_errors(tmp_path, text, says):
+    path = tmp_path / "policy.toml"
+    path.write_text(text)
+    with pytest.raises(TreatyError, match=says):
+        Policy.load(path)
+
+
+def test_a_delta_needs_the_policys_word(tmp_path):
+    with pytest.raises(Refusal, match="allows a delta of 0, and 1e-06 is asked for"):
+        Policy().check(DOCUMENT, plan_of(DOCUMENT), RECORDS, Budget(1.0, 1e-6))
+
+
+@pytest.mark.parametrize(
+    ("clock", "waits"),
+    [("23:00", 7 * 3600), ("05:59", 60), ("06:00", 0), ("21:59", 0), ("13:30", 1800)],
+)
+def test_quiet_hours(clock, waits):
+    policy = Policy(quiet_hours=("22:00-06:00", "13:00-14:00"))
+    hour, minute = clock.split(":")
+    now = datetime(2026, 3, 1, int(hour), int(minute), tzinfo=UTC)
+    assert policy.wait(0, now) == waits
+
+
+def test_only_so_many_answers_an_hour():
+    policy = Policy(answers_per_hour=5)
+    now = datetime(2026, 3, 1, tzinfo=UTC)
+    assert policy.wait(4, now) == 0
+    assert policy.wait(5, now) > 0
+
+
+def test_keys_are_for_their_owner_only(tmp_path):
+    world = World(tmp_path)
+    for key in world.federation.rglob("key.pem"):
+        assert key.stat().st_mode & 0o077 == 0
+    assert not list(world.federation.glob("owners/*/nats.conf"))
+    assert os.listdir(world.federation / "owners" / os.listdir(world.federation / "owners")[0])
