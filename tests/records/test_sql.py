@@ -6,6 +6,7 @@ import shutil
 import socket
 import sqlite3
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -85,8 +86,12 @@ def test_a_password_is_never_told(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def postgres(tmp_path_factory):
-    if shutil.which("initdb") is None:
-        pytest.fail("a PostgreSQL server is needed: initdb and pg_ctl on the PATH")
+    places = [os.environ["PATH"], *map(str, Path("/usr/lib/postgresql").glob("*/bin"))]
+    programs = {name: shutil.which(name, path=":".join(places)) for name in ("initdb", "pg_ctl")}
+    if None in programs.values():
+        if "TREATY_ALL_TESTS" in os.environ:
+            pytest.fail("there is no PostgreSQL server: initdb and pg_ctl are needed")
+        pytest.skip("there is no PostgreSQL server: initdb and pg_ctl are needed")
     folder = tmp_path_factory.mktemp("postgres")
     user = {}
     if os.getuid() == 0:
@@ -102,14 +107,18 @@ def postgres(tmp_path_factory):
     data, log = str(folder / "data"), str(folder / "log")
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder, **user}
     subprocess.run(
-        ["initdb", "-D", data, "-A", "trust", "-U", "owner", "--no-sync"], check=True, **quiet
+        [programs["initdb"], "-D", data, "-A", "trust", "-U", "owner", "--no-sync"],
+        check=True,
+        **quiet,
     )
     options = f"-p {port} -h 127.0.0.1 -k {folder} -F"
     subprocess.run(
-        ["pg_ctl", "-D", data, "-l", log, "-w", "-o", options, "start"], check=True, **quiet
+        [programs["pg_ctl"], "-D", data, "-l", log, "-w", "-o", options, "start"],
+        check=True,
+        **quiet,
     )
     yield f"postgresql://owner@127.0.0.1:{port}/postgres"
-    subprocess.run(["pg_ctl", "-D", data, "-m", "immediate", "stop"], check=True, **quiet)
+    subprocess.run([programs["pg_ctl"], "-D", data, "-m", "immediate", "stop"], check=True, **quiet)
 
 
 def test_postgresql_for_real(postgres, tmp_path, monkeypatch):

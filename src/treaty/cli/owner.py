@@ -18,7 +18,7 @@ def owner(credential: CredentialFolder, home: HomeFolder = Path("treaty-owner"))
 
     Example:
 
-        treaty owner --credential banks/federation/owners/north-bank-8c5b2b4a6f --home banks/north-bank
+        treaty owner --credential banks/federation/owners/north-bank-1a6be436c0 --home banks/north-bank
     """
     from treaty.federation.agent import Agent
     from treaty.federation.authority import Credential
