@@ -56,6 +56,7 @@ def thousand_owners() -> None:
         nothing=1.0,
         luck=0.9,
         pulls=np.zeros((1000, 0)),
+        apart=np.zeros(1000),
     )
     leave_one_out(worth, best_coalition(worth))
     shapley(worth)

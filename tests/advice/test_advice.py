@@ -35,7 +35,11 @@ def _worth(records, epsilons, kappa=1.0, sampling=5.0, optimisation=0.01, **more
         optimisation=optimisation,
         nothing=1.0,
         luck=0.9,
-        **{"pulls": np.zeros((len(records), 0)), **more},
+        **{
+            "pulls": np.zeros((len(records), 0)),
+            "apart": np.zeros(len(records)),
+            **more,
+        },
     )
 
 
@@ -169,11 +173,11 @@ def test_targets_are_reached_exactly():
 def test_what_beats_being_alone_does_so_exactly(apart):
     """With more records for everybody the owner's own model gets better too."""
     epsilons = np.array([1.0, 0.5, 2.0])
-    pulls = np.array([[apart], [0.0], [0.0]])
-    worth = _worth([100, 2000, 4000], epsilons, kappa=3e6, optimisation=1e-4, pulls=pulls)
+    differ = {"apart": np.array([apart, 0.0, 0.0])}
+    worth = _worth([100, 2000, 4000], epsilons, kappa=3e6, optimisation=1e-4, **differ)
     found = beats_alone(worth, epsilons, "o0")
     more = worth.records * found.records_factor
-    larger = _worth(more, epsilons, kappa=3e6, optimisation=1e-4, pulls=pulls)
+    larger = _worth(more, epsilons, kappa=3e6, optimisation=1e-4, **differ)
     together = float(larger.psi(np.ones((1, 3)))[0])
     assert together == pytest.approx(float(larger.typical_alone()[0]), rel=1e-9)
     noise = (worth.noise / found.epsilon_factor**2).sum() / worth.total**2

@@ -68,8 +68,7 @@ def beats_alone(worth: Worth, epsilons: FloatArray, owner: str) -> Reach:
     if alone <= best:
         return Reach(alone, None, owner, None, None, None, best)
     factor = math.sqrt(noise / (alone - best)) if noise > 0 else 0.0
-    shares = worth.records / worth.total
-    apart = float(np.sum((worth.pulls[index] - shares @ worth.pulls) ** 2))
+    apart = float(worth.apart[index])
     chance = max(0.0, alone - apart)
     # best + noise/r² = apart + chance/r, in 1/r: the smaller r is enough, up to the larger one.
     a, b, c = noise, -chance, best - apart

@@ -35,6 +35,7 @@ class Worth:
         nothing: ψ without any coalition: of the public rows, or of a constant.
         luck: how much lower a model of one sample typically is than on average: such costs are skewed.
         pulls: pull_i·√(½/f*), a row for each owner; no columns where owners are alike.
+        apart: what each owner's own model costs because it differs.
         own: ψ of the very model of owners whose records are at hand, by name. Their pulls are those
             of these records, chance included.
         precision_weights: whether owners are weighed by precision instead of by records.
@@ -48,6 +49,7 @@ class Worth:
     nothing: float
     luck: float
     pulls: FloatArray
+    apart: FloatArray
     own: Mapping[str, float] = field(default_factory=dict[str, float])
     precision_weights: bool = False
 
@@ -101,9 +103,7 @@ class Worth:
         return self._alone(self.luck)
 
     def _alone(self, luck: float) -> FloatArray:
-        shares = self.records / self.total
-        apart = np.sum((self.pulls - shares @ self.pulls) ** 2, axis=1)
-        psi = luck * self.sampling * (1 / self.records - 1 / self.total) + apart
+        psi = luck * self.sampling * (1 / self.records - 1 / self.total) + self.apart
         return np.array([self.own.get(n, value) for n, value in zip(self.names, psi, strict=True)])
 
     @property
@@ -147,6 +147,7 @@ def worth_of(seen: Outlook, *, precision: float = 0.05, seed: int = 0) -> Worth:
         nothing=constant if public is None else min(constant, public.value),
         luck=float(np.mean([median_over_mean(stage.spectrum) for stage in seen.ready])),
         pulls=_pulls(seen),
+        apart=np.mean([stage.apart for stage in seen.ready], axis=0) / seen.fitness,
         own={name: seen.own_model(plan, name).value for name in seen.ready[0].own},
         precision_weights=plan.weights == "precision",
     )

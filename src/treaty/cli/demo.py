@@ -78,7 +78,8 @@ def _tell(story: "Story") -> None:
     ranked = sorted(report.alone.items(), key=lambda item: item[1])
     for place, which in ((0, "best"), (len(ranked) // 2, "median"), (-1, "worst")):
         name, psi = ranked[place]
-        _compare(shown, f"{story.names[name]} alone, the {which}", expected.alone[name], psi)
+        told = None if name in expected.unknown else expected.alone[name]
+        _compare(shown, f"{story.names[name]} alone, the {which}", told, psi)
     _compare(shown, "nothing: the same guess for every flight", expected.nothing, report.nothing)
     console.print(shown)
     console.print(
@@ -87,7 +88,10 @@ def _tell(story: "Story") -> None:
     )
 
 
-def _compare(shown: "Table", name: str, expected: "Estimate", measured: float) -> None:
+def _compare(shown: "Table", name: str, expected: "Estimate | None", measured: float) -> None:
+    if expected is None:
+        shown.add_row(name, "too few rows", "", f"{measured:.3g}")
+        return
     interval = f"{expected.low:.2g} – {expected.high:.2g}"
     style = "bold green" if "just now" in name else None
     shown.add_row(name, f"{expected.value:.3g}", interval, f"{measured:.3g}", style=style)

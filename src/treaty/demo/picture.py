@@ -15,15 +15,19 @@ def draw(story: Story, path: Path) -> None:
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     ranked = sorted(report.alone.items(), key=lambda item: item[1])
     expected = story.forecast
-    left.plot(
-        [name for name, _ in ranked],
-        [expected.alone[name].value for name, _ in ranked],
-        "D",
+    left.bar([name for name, _ in ranked], [psi for _, psi in ranked], color="0.7", label="alone")
+    known = [name for name, _ in ranked if name not in expected.unknown]
+    told = [expected.alone[name] for name in known]
+    left.errorbar(
+        known,
+        [own.value for own in told],
+        [[own.value - own.low for own in told], [own.high - own.value for own in told]],
+        fmt="D",
         color="black",
         markersize=4,
+        elinewidth=0.7,
         label="alone, as forecast",
     )
-    left.bar([name for name, _ in ranked], [psi for _, psi in ranked], color="0.7", label="alone")
     _line(left, report.together, "C2", "together, private, ε = 1")
     if report.public_only is not None:
         _line(left, report.public_only, "C1", "public rows only")

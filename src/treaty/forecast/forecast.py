@@ -186,10 +186,8 @@ class Outlook:
             told = ratio(above, [stage.fitness for stage in self.ready])
             return Estimate(*(max(0.0, end) for end in (told.value, told.low, told.high)))
         records = np.array([party.records for party in plan.parties])
-        shares = records / records.sum()
         index = [party.name for party in plan.parties].index(name)
-        away = np.eye(len(records))[index] - shares
-        apart = [0.5 * float(np.sum((away @ stage.pulls) ** 2)) for stage in self.ready]
+        apart = [float(stage.apart[index]) for stage in self.ready]
         share = 1 / int(records[index]) - 1 / int(records.sum())
         told, as_others = self.sampled(share, apart), self.sampled(share, [0.0] * len(apart))
         # Differences are never below 0: where they may be chance, the owner may be like the others.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from treaty.arrays import FloatArray
+from treaty.arrays import FloatArray, IntArray
 from treaty.fitness import (
     Optimum,
     Problem,
@@ -26,6 +26,10 @@ from treaty.losses import Loss, Windowed
 
 FEWEST_OWN = 5
 """Rows of its own that an owner needs in a fold to be told apart from the others."""
+WILD = 5.0
+"""How far beyond expectation a cost must be before it is taken for another kind of thing."""
+SUBSETS = 4
+"""With so many random sets of rows an owner's own rows are compared."""
 VARIETY = 2.0
 """How much owners vary in how much they differ: the standard deviation over the typical value."""
 
@@ -48,6 +52,8 @@ class Stage:
         at_hand: the share of all records that are not stood in for but at hand.
         pulls: by how much every party's gradient differs there, times H^(−½). A model weighed by w_i
             in place of the shares s_i costs ½‖Σ (w_i − s_i) pull_i‖² because owners differ.
+        apart: what each party's own model costs because the party differs, not because its records
+            are few.
         own: f of the very model of a party whose records are at hand, by name.
     """
 
@@ -63,6 +69,7 @@ class Stage:
     centre: FloatArray
     at_hand: float
     pulls: FloatArray
+    apart: FloatArray
     own: Mapping[str, float]
 
 
@@ -145,6 +152,9 @@ def _stage(plan: Plan, fold: Fold) -> Stage:
     elsewhere = float(stick.fitness(_best(problem, others).theta))
     off = _error(others, len(fold.others.y)) + (1 - at_hand) / total
     apart = [_Part("", 1.0, RowRisk(problem.fitness_loss, fold.others.x, fold.others.y))]
+    pulls = _pulls(plan, parts, everybody, centre, around)
+    shares = np.array([party.records / total for party in plan.parties])
+    differ = 0.5 * np.sum((pulls - shares @ pulls) ** 2, axis=1)
     own = {part.name: _best(problem, [replace(part, share=1.0)]) for part in parts if part.exact}
     return Stage(
         risks=_trained_on(plan, parts),
@@ -158,7 +168,8 @@ def _stage(plan: Plan, fold: Fold) -> Stage:
         public=float(stick.fitness(_best(problem, apart).theta)) - sampling / len(fold.others.y),
         centre=centre,
         at_hand=at_hand,
-        pulls=_pulls(plan, parts, everybody, centre, around),
+        pulls=pulls,
+        apart=_apart(plan, fold.others, stick, sampling, differ),
         own={name: float(stick.fitness(model.theta)) for name, model in own.items()},
     )
 
@@ -272,6 +283,40 @@ def median_over_mean(spectrum: FloatArray) -> float:
     """
     number = float(spectrum.sum() ** 2 / max(float(spectrum @ spectrum), 1e-300))
     return (1 - 2 / (9 * max(number, 1.0))) ** 3
+
+
+def _apart(
+    plan: Plan, half: Fold, stick: Yardstick, sampling: float, differ: FloatArray
+) -> FloatArray:
+    """Return what owners' own models cost because owners differ.
+
+    Mostly that is half their squared pull. But an owner whose records leave out what others have, such
+    as airports it does not fly to, has no curvature there, and its own model may be anything: its cost
+    is then far beyond that, and beyond what models of as few rows of everybody's cost by chance.
+    """
+    if half.owner is None:
+        return differ
+    problem, found = plan.problem, differ.copy()
+    best = float(stick.best.value)
+    random = np.random.default_rng(len(half.y))
+
+    def cost(rows: IntArray) -> float:
+        risk = RowRisk(problem.fitness_loss, half.x[rows], half.y[rows])
+        return float(stick.fitness(_best(problem, [_Part("", 1.0, risk)]).theta)) - best
+
+    for i, party in enumerate(plan.parties):
+        mine = np.flatnonzero(half.owner == party.name)
+        if len(mine) < FEWEST_OWN or party.name in half.exact:
+            continue
+        alone = cost(mine)
+        if alone < WILD * (differ[i] + sampling / len(mine)):
+            continue
+        chance = [
+            cost(random.choice(len(half.y), len(mine), replace=False)) for _ in range(SUBSETS)
+        ]
+        if alone > WILD * max(chance):
+            found[i] = alone - float(np.mean(chance))
+    return found
 
 
 def _trained_on(plan: Plan, parts: Sequence[_Part]) -> dict[str, Risk]:
