@@ -16,7 +16,6 @@ from treaty.federation.messages import Answer, Query
 
 KILLED_AT = """
 import os, pathlib, signal, sys
-from nats.aio.msg import Msg
 from treaty.federation.agent import Agent
 from treaty.privacy import durable, laplace
 mark = pathlib.Path({mark})
@@ -61,8 +60,7 @@ STEPS = {
     "before the transaction": 'before(durable.DurableLedger, "write")',
     "inside the transaction": 'before(durable, "_index")',
     "committed, not sent": 'before(Agent, "_send")',
-    "sent, not acknowledged": 'before(Msg, "ack")',
-    "acknowledged": 'after(Msg, "ack")',
+    "sent": 'after(Agent, "_send")',
 }
 
 

@@ -53,10 +53,12 @@ def test_all_treaties_over_one_dataset_share_one_cap(home, data):
     for i, horizon in enumerate((4, 5, 6)):
         other = fit(loads(treaty_text(horizon=horizon)), None)
         home.ratify(home.offer(other, NAMES[0], 1.0, data), data)
-        assert home.offer(other, NAMES[0], 1.0, data).left == pytest.approx(1 - i, abs=1.01)
+        ledger = home.ledger()
+        assert float(ledger.committed()[0]) == i + 1
+        ledger.close()
     last = fit(loads(treaty_text(horizon=7)), None)
-    with pytest.raises(Refusal, match="does not fit: of 3 for this dataset, 3 is granted"):
-        home.ratify(home.offer(last, NAMES[0], 1.0, data), data)
+    with pytest.raises(Refusal, match="does not fit under the policy's total of 3: 0 is left"):
+        home.offer(last, NAMES[0], 1.0, data)
 
 
 @pytest.mark.parametrize(
@@ -136,6 +138,8 @@ def test_policies_refuse(tmp_path, line, says):
         ("largest_epsilon = inf", "largest_epsilon"),
         ("largest_epsilon = 5.0", "largest_epsilon is above total_epsilon"),
         ('quiet_hours = ["late"]', "quiet hours are written"),
+        ('quiet_hours = ["22:00Z-06:00Z"]', "quiet hours are written"),
+        ('quiet_hours = ["08:00-08:00"]', "quiet hours are written"),
         ("answers_per_hour = 0", "answers_per_hour"),
     ],
 )
@@ -167,6 +171,56 @@ def test_only_so_many_answers_an_hour():
     now = datetime(2026, 3, 1, tzinfo=UTC)
     assert policy.wait(4, now) == 0
     assert policy.wait(5, now) > 0
+
+
+def test_a_lower_total_holds_from_the_next_start(home, data):
+    for horizon in (4, 5):
+        other = fit(loads(treaty_text(horizon=horizon)), None)
+        home.ratify(home.offer(other, NAMES[0], 1.0, data), data)
+    text = home.policy_file.read_text().replace("total_epsilon = 3.0", "total_epsilon = 1.0")
+    home.policy_file.write_text(text)
+    opened = home.open()
+    assert float(opened.ledger.cap[0]) == 1.0
+    opened.close()
+
+
+def test_a_home_has_one_name_and_a_treaty_one_grant(home, data):
+    home.ratify(home.offer(DOCUMENT, NAMES[0], 1.0, data), data)
+    with pytest.raises(TreatyError, match="River Bank needs a folder of its own"):
+        home.offer(DOCUMENT, NAMES[1], 1.0, data)
+    with pytest.raises(Refusal, match="granted a budget already"):
+        home.offer(DOCUMENT, NAMES[0], 1.0, data, peers=True)
+
+
+def test_a_folder_that_is_there_and_empty_is_as_good_as_none(home, data):
+    home.folder.mkdir()
+    home.ratify(home.offer(DOCUMENT, NAMES[0], 1.0, data), data)
+    home.open().close()
+
+
+def test_more_than_the_defaults_needs_a_policy_first(home, data):
+    text = treaty_text(epsilon=2.0)
+    document = fit(loads(text), None)
+    with pytest.raises(
+        Refusal, match=r"these are the defaults, write another policy into .*policy"
+    ):
+        home.offer(document, NAMES[0], 2.0, data)
+    home.folder.mkdir()
+    home.policy_file.write_text("largest_epsilon = 2.0")
+    home.ratify(home.offer(document, NAMES[0], 2.0, data), data)
+
+
+@pytest.mark.parametrize("owners", [2, 3, 5, 7, 9, 11])
+def test_the_shares_of_peers_are_never_more_than_the_whole(owners):
+    from fractions import Fraction
+
+    for epsilon in (1.0, 0.1, 0.7, 3.0):
+        assert Fraction(Budget(epsilon).split(owners).epsilon) * owners <= Fraction(epsilon)
+
+
+def test_a_title_that_hides_what_follows_is_no_title():
+    with pytest.raises(TreatyError, match="cannot be printed"):
+        loads(treaty_text().replace("three banks", "nice\\u001b[8m"))
 
 
 def test_keys_are_for_their_owner_only(tmp_path):

@@ -102,6 +102,7 @@ def test_other_runs_share_the_budget(world, asked):
         msgpack.packb(["query"] * 100),
         messages.encode(Answer("t", "r", 1, (1.0,))),
         messages.encode(Refused("t", "r", 1, "no")),
+        messages.encode(Query("[/x]\x1b[8m", "r", 1, ZERO)),
     ],
 )
 def test_what_is_no_query_is_dropped_and_written_down(world, asked, data):
@@ -208,8 +209,13 @@ def test_the_server_holds_everybody_to_their_own_subjects(tmp_path, world):
             subjects.query(LEARNER, victim.token),
             "$JS.API.STREAM.DELETE.TREATY",
             "$JS.API.CONSUMER.DELETE.TREATY." + victim.token,
+            "$JS.ACK.TREATY." + owner.token + ".1.1.1.1.1",
+            subjects.query(owner.token, "somebody-else"),
         ):
             await hostile.publish(subject, forged)
+        # What it may publish must not make the server publish in its place.
+        for reply in ("$JS.API.STREAM.DELETE.TREATY", subjects.answer(LEARNER, victim.token)):
+            await hostile.publish(subjects.query(owner.token, victim.token), forged, reply=reply)
         await learner.publish(subjects.answer(LEARNER, victim.token), forged)
         await learner.publish("$JS.API.STREAM.PURGE.TREATY", b"")
         await learner.publish(subjects.query(LEARNER, victim.token), _query(world))
@@ -218,13 +224,17 @@ def test_the_server_holds_everybody_to_their_own_subjects(tmp_path, world):
         await asyncio.sleep(0.5)
         await hostile.close()
         await learner.close()
-        return heard, complaints
+        operator = await connect(world.credential("operator"))
+        kept = await operator.jetstream().stream_info("TREATY")
+        await operator.close()
+        return heard, complaints, kept.state.messages
 
     try:
-        heard, complaints = asyncio.run(asyncio.wait_for(attack(), 30))
+        heard, complaints, kept = asyncio.run(asyncio.wait_for(attack(), 30))
     finally:
         world.stop()
     assert heard == []
+    assert kept == 2
     assert sum("permissions violation" in text.lower() for text in complaints) >= 10
 
 

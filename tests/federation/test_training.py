@@ -159,6 +159,81 @@ def test_an_asynchronous_training_ends_when_nobody_has_an_answer_left(tmp_path):
         assert world.given() == dict.fromkeys(NAMES, 2)
 
 
+def test_an_owner_that_refuses_does_not_hold_the_others_up(tmp_path):
+    """Revoked after it was met: the round is another's, now and after a restart."""
+    with _world(tmp_path, treaty_text("one-at-a-time", 6)) as world:
+
+        async def train():
+            await world.prepare()
+            async with world.agents() as agents:
+                refusing = agents[0]
+                refusing._willing = lambda learner, call: True
+                ledger = world.homes[NAMES[0]].ledger()
+                refusing._home.owner(world.treaty, world.credential("learner").token)
+                ledger.revoke(world.treaty)
+                ledger.close()
+                return await world.training(deadline=2.0).run()
+
+        _run(train())
+        given = world.given()
+        assert given[NAMES[0]] == 0
+        assert sum(given.values()) == 6
+
+
+def test_an_owner_that_only_says_it_is_ready_is_left_alone(tmp_path):
+    with _world(tmp_path, treaty_text("one-at-a-time", 6)) as world:
+
+        async def train():
+            await world.prepare()
+            async with world.agents() as agents:
+
+                async def silent(learner, reply):
+                    return None
+
+                agents[0]._send = silent
+                agents[0]._home.policy = agents[0]._home.policy.model_copy(
+                    update={"mean_pause": 1e-6}
+                )
+                return await world.training(deadline=0.5).run()
+
+        _run(train())
+        given = world.given()
+        assert given[NAMES[0]] <= 2
+        assert given[NAMES[1]] + given[NAMES[2]] == 6
+
+
+def test_when_everybody_refuses_it_is_said(tmp_path):
+    with _world(tmp_path, treaty_text("one-at-a-time", 6)) as world:
+
+        async def train():
+            await world.prepare()
+            async with world.agents() as agents:
+                for agent in agents:
+                    agent._willing = lambda learner, call, agent=agent: True
+                    agent._home.owner(world.treaty, world.credential("learner").token)
+                for home in world.homes.values():
+                    ledger = home.ledger()
+                    ledger.revoke(world.treaty)
+                    ledger.close()
+                await world.training(deadline=2.0).run()
+
+        with pytest.raises(TreatyError, match=r"refuses: .* revoked"):
+            _run(train())
+
+
+def test_an_agent_can_be_stopped_while_there_is_no_server(tmp_path):
+    world = World(tmp_path)
+
+    async def wait():
+        agent = world.agent(NAMES[0])
+        working = asyncio.create_task(agent.run())
+        await asyncio.sleep(0.5)
+        agent.stop()
+        await working
+
+    _run(wait(), 10)
+
+
 def test_an_owner_that_leaves_does_not_hold_the_others_up(tmp_path):
     """Asked and gone before it answered: after the deadline the round is another's."""
     with _world(tmp_path, treaty_text("one-at-a-time", 10)) as world:

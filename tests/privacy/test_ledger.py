@@ -1,5 +1,6 @@
 """Both ledgers keep the same promises; the durable one also survives, and shows every edit."""
 
+import contextlib
 import multiprocessing
 import sqlite3
 import threading
@@ -119,11 +120,11 @@ def test_what_is_on_the_disk_is_what_was_written(durable, tmp_path):
 
 
 def test_all_treaties_together_stay_under_the_cap(durable):
-    durable.grant(Grant("one", Budget(2.0, 1e-6), 4))
+    durable.grant(Grant("one", Budget(2.0), 4))
     with pytest.raises(Refusal, match=r"epsilon 1.5 does not fit: of 3 for this dataset, 2 is"):
         durable.grant(Grant("two", Budget(1.5), 4))
-    with pytest.raises(Refusal, match=r"delta 1e-05 does not fit"):
-        durable.grant(Grant("two", Budget(0.5, 1e-5), 4))
+    with pytest.raises(Refusal, match=r"delta 2e-05 does not fit"):
+        durable.grant(Grant("two", Budget(0.5, 2e-5), 4))
     with pytest.raises(Refusal, match="without end"):
         durable.grant(Grant("two", Budget(float("inf")), 4))
     durable.write(_entry(1, treaty="one"))
@@ -138,6 +139,60 @@ def test_all_treaties_together_stay_under_the_cap(durable):
         durable.revoke("one")
     with pytest.raises(Refusal, match="no budget"):
         durable.revoke("nothing")
+
+
+def test_a_part_of_the_answers_of_a_grant_with_a_delta_is_not_a_part_of_its_epsilon(durable):
+    """25 of 100 Gaussian answers and a quarter of ε are not the same: all of it stays charged."""
+    durable.grant(Grant("one", Budget(2.0, 1e-6), 100))
+    durable.revoke("one")
+    assert durable.committed() == (0, 0)
+    durable.grant(Grant("two", Budget(2.0, 1e-6), 100))
+    for k in range(25):
+        durable.write(_entry(k, treaty="two"))
+    durable.revoke("two")
+    assert durable.committed() == (2, Fraction(1e-6))
+    with pytest.raises(Refusal, match="does not fit"):
+        durable.grant(Grant("three", Budget(1.5), 10))
+
+
+def test_peers_are_revoked_together(durable):
+    durable.grant_all([Grant("t/a", Budget(0.5), 2), Grant("t/b", Budget(0.5), 2)])
+    durable.grant(Grant("tt", Budget(0.5), 2))
+    assert durable.revoke("t") == ["t/a", "t/b"]
+    assert [grant.revoked for grant, _ in durable.grants()] == [True, True, False]
+
+
+def test_a_ledger_is_checked_while_it_is_written(durable, tmp_path):
+    durable.grant(Grant("treaty", Budget(1.0), 500))
+    stop = threading.Event()
+
+    def work() -> None:
+        other = DurableLedger(tmp_path / "ledger.sqlite")
+        k = 0
+        while not stop.is_set():
+            k += 1
+            with contextlib.suppress(Refusal):
+                other.write(_entry(k))
+        other.close()
+
+    writer = threading.Thread(target=work)
+    writer.start()
+    try:
+        for _ in range(15):
+            durable.verify()
+    finally:
+        stop.set()
+        writer.join()
+
+
+def test_a_ledger_is_there_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "ledger.sqlite"
+    monkeypatch.setattr("treaty.privacy.durable._write_cap", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        DurableLedger.create(path, DATA, Budget(1.0))
+    assert not path.exists()
+    monkeypatch.undo()
+    DurableLedger.create(path, DATA, Budget(1.0)).close()
 
 
 def test_a_lowered_cap_stops_answers(durable):

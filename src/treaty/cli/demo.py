@@ -57,10 +57,10 @@ def demo(
 def _tell(story: "Story") -> None:
     report, expected = story.training, story.forecast
     console.print(
-        f"\n[bold]16 airlines, {story.records:,} real flights, ε = 1 each, "
-        f"{story.public_rows:,} public rows.[/bold] How late will a flight arrive?\n"
+        f"\n16 airlines, {story.records:,} real flights, ε = 1 each, "
+        f"{story.public_rows:,} public rows. How late will a flight arrive?\n"
     )
-    console.print("[bold]Before anybody trained[/bold], from the public rows alone:")
+    console.print("Before anybody trained, from the public rows alone:", style="bold")
     for line in expected.verdict:
         console.print(f"  {line}")
     shown = table(

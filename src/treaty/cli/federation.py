@@ -69,7 +69,7 @@ def serve(
     quiet_asyncio()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        run(folder)
+        run(folder, console.print)
     except KeyboardInterrupt:
         console.print("stopped")
 

@@ -66,7 +66,9 @@ def learn(
     check_writable(journal)
     source = None if public is None else t.Source(public)
     manner = Manner(meeting=meet, quorum=quorum, deadline=deadline)
-    with Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live:
+    with Live(
+        console=Console(stderr=True, markup=False), transient=True, auto_refresh=False
+    ) as live:
         said: list[str] = []
 
         def watch(progress: "Progress") -> None:

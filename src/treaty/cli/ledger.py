@@ -44,6 +44,8 @@ def ledger(
             read = [Event(**line) for line in lines]
         except (OSError, ValueError, TypeError) as error:
             raise TreatyError(f"{check}: not an export of a ledger ({error})") from error
+        if not read:
+            raise TreatyError(f"{check}: there is nothing in it")
         console.print(f"{len(read):,} events, unbroken; the last hash is {verify_events(read)}")
         return
     check_writable(export)

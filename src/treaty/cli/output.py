@@ -15,7 +15,8 @@ from rich.table import Table
 
 from treaty.errors import TreatyError
 
-console = Console()
+console = Console(markup=False)
+"""Names and titles come from others: nothing in them is markup."""
 PICTURES = (".png", ".svg", ".pdf")
 Tick = Callable[[int, int], None]
 

@@ -24,11 +24,11 @@ def revoke(
 
     ledger = Home(home).ledger()
     try:
-        found = [g.treaty for g, _ in ledger.grants() if g.treaty.startswith(treaty)]
-        if len({name.partition("/")[0] for name in found}) != 1:
+        known = {grant.treaty.partition("/")[0] for grant, _ in ledger.grants()}
+        found = [name for name in known if name.startswith(treaty)]
+        if len(found) != 1:
             raise TreatyError(f"{len(found)} treaties begin with {treaty}")
-        for name in found:
-            ledger.revoke(name)
+        for name in ledger.revoke(found[0]):
             console.print(f"Revoked: {name[:12]}{name[64:]}", highlight=False)
     finally:
         ledger.close()

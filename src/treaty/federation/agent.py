@@ -1,13 +1,14 @@
 """The owner's agent: dials out, receives what it is asked, answers within the budget, or refuses.
 
 Nothing listens here and no code of a learner's runs here. For each query, in this order: the records are
-checked, the answer is committed to the ledger together with what it spends, it leaves, and the query is
-acknowledged. Killed at any point, the agent goes on from the ledger: a query that comes again gets the
-stored answer.
+checked, the answer is committed to the ledger together with what it spends, and it leaves. Killed at any
+point, the agent goes on from the ledger: a learner without an answer asks again, and gets the stored
+one.
 """
 
 import asyncio
 import contextlib
+import math
 import random
 from datetime import UTC, datetime, timedelta
 
@@ -50,8 +51,8 @@ class Agent:
         self._refusals: list[datetime] = []
         self._recent = 0
         self._count_again = datetime.min.replace(tzinfo=UTC)
-        self._open: set[tuple[str, str, str]] = set()
-        self._ticking: dict[tuple[str, str, str], asyncio.Task[None]] = {}
+        self._open: dict[tuple[str, str], str] = {}
+        self._ticking: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._connection: Client | None = None
 
     async def run(self) -> None:
@@ -61,7 +62,17 @@ class Agent:
             TreatyError: the records have changed, or the server was not reached at all.
         """
         me = self._credential.token
-        connection = await connect(self._credential, patience=3600.0, told=self._told)
+        connecting = asyncio.ensure_future(
+            connect(self._credential, patience=math.inf, told=self._told)
+        )
+        stopping = asyncio.ensure_future(self._stopped.wait())
+        await asyncio.wait({connecting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if not connecting.done():
+            connecting.cancel()
+            self._home.close()
+            return
+        connection = await connecting
         self._connection = connection
         try:
             await connection.subscribe(subjects.call("*"), cb=self._on_call)
@@ -86,8 +97,8 @@ class Agent:
             return
         wait = self._wait()
         if wait > 0:
-            self._told(f"a query waits: the policy allows no answer for {wait:,.0f} s")
-            await message.nak(delay=min(wait, 30.0))
+            # The learner will ask again.
+            self._told(f"not now: the policy allows no answer for {wait:,.0f} s")
             return
         learner = subjects.learner_of(message.subject)
         try:
@@ -98,8 +109,7 @@ class Agent:
             return
         if reply is not None:
             await self._send(learner, reply)
-        await message.ack()
-        if isinstance(reply, Answer) and (learner, reply.treaty, reply.run) in self._open:
+        if isinstance(reply, Answer) and self._open.get((learner, reply.treaty)) == reply.run:
             self._soon(learner, Ready(reply.treaty, reply.run, 0))
 
     def answer(self, learner: str, data: bytes) -> Answer | Refused | None:
@@ -133,7 +143,8 @@ class Agent:
                     "reason": str(error),
                 }
             )
-            return Refused(query.treaty, query.run, query.round, str(error)[:500])
+            reason = str(error).encode()[:500].decode(errors="ignore")
+            return Refused(query.treaty, query.run, query.round, reason)
         self._recent += 1
         return Answer(query.treaty, query.run, query.round, given.gradient)
 
@@ -171,7 +182,7 @@ class Agent:
         if not isinstance(call, Call) or not self._willing(learner, call):
             return
         if call.meeting == "request":
-            self._open.add((learner, call.treaty, call.run))
+            self._open[learner, call.treaty] = call.run
         self._soon(learner, Ready(call.treaty, call.run, call.round))
 
     def _willing(self, learner: str, call: Call) -> bool:
@@ -186,8 +197,8 @@ class Agent:
         return self._wait() == 0
 
     def _soon(self, learner: str, ready: Ready) -> None:
-        """Let one's Poisson clock tick, then say that one is ready; one clock for each run."""
-        key = (learner, ready.treaty, ready.run)
+        """Let one's Poisson clock tick, then say that one is ready; one clock for each learner."""
+        key = (learner, ready.treaty)
         if key in self._ticking and not self._ticking[key].done():
             self._ticking[key].cancel()
         rate = self._home.rate(ready.treaty) / self._home.policy.mean_pause

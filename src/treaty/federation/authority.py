@@ -107,11 +107,11 @@ def server_configuration(parties: Sequence[str], *, host: str, port: int) -> str
     users = [_user("operator", ["$JS.API.>"], ["_INBOX.>"])]
     for name in (LEARNER, *parties):
         me = subjects.token(name)
-        may_say = [subjects.query(me, "*"), subjects.call(me)]
+        may_say = [subjects.query(me, subjects.token(owner)) for owner in parties]
+        may_say.append(subjects.call(me))
         may_hear = [subjects.answer(me, "*"), subjects.ready(me, "*")]
         if name != LEARNER:
             may_say += [subjects.answer("*", me), subjects.ready("*", me)]
-            may_say.append(subjects.acknowledgement(me))
             may_hear += [subjects.delivery(me), subjects.call("*")]
         users.append(_user(name, may_say, may_hear))
     listen = "127.0.0.1" if host in ("localhost", "127.0.0.1") else "0.0.0.0"

@@ -137,6 +137,8 @@ class Conductor:
         self._awaited: _Awaited | None = None
         self._ready: dict[int, int] = {}
         self._order = itertools.count()
+        self._refusals: dict[int, str] = {}
+        self._late: dict[int, float] = {}
         self._called = -math.inf
         self._somebody = asyncio.Event()
         quorum = self._manner.quorum
@@ -224,16 +226,27 @@ class Conductor:
             if self._enough(awaited, loop.time() - began):
                 break
             if not learner.synchronous and loop.time() - began >= self._manner.deadline:
-                self._awaited = None
-                self._journal.part(learner.round)
-                self._told(f"round {learner.round} goes to somebody else")
+                self._give_up(awaited, loop.time())
                 return
+        if awaited.refusals and not learner.synchronous:
+            self._refusals |= awaited.refusals
+            self._give_up(awaited, loop.time())
+            return
         self._check_refusals(awaited)
         self._awaited = None
         past = Round(learner.round, index, dict(awaited.answers))
         self._journal.hear(past.number, past.answers)
         self._tell(past)
         self._show(None)
+
+    def _give_up(self, awaited: _Awaited, now: float) -> None:
+        """Leave an asynchronous round to somebody else; who was late is left alone for a while."""
+        self._awaited = None
+        self._journal.part(awaited.round)
+        for owner in awaited.missing:
+            self._late[owner] = now + 10 * self._manner.deadline
+        names = ", ".join(self._plan.parties[i].name for i in sorted(awaited.owners))
+        self._told(f"round {awaited.round} goes to somebody else than {names}")
 
     def _enough(self, awaited: _Awaited, waited: float) -> bool:
         quorum = self._manner.quorum
@@ -273,14 +286,25 @@ class Conductor:
         now = asyncio.get_running_loop().time
         if by_call:
             self._called = -math.inf
+        began = now()
         while True:
             self._somebody.clear()
             if not any(self._has_answers(bloc) for bloc in self._blocs):
+                if self._refusals:
+                    owner, reason = next(iter(self._refusals.items()))
+                    raise TreatyError(f"{self._plan.parties[owner].name} refuses: {reason}")
                 return None
+            if now() - began > self._manner.deadline:
+                began = now()
+                self._told(
+                    "nobody is ready: have the owners ratified, and are their agents running?"
+                )
             ready = sorted(
                 (max(self._ready[i] for i in bloc.members), index)
                 for index, bloc in enumerate(self._blocs)
-                if self._has_answers(bloc) and all(i in self._ready for i in bloc.members)
+                if self._has_answers(bloc)
+                and all(i in self._ready for i in bloc.members)
+                and all(self._late.get(i, 0.0) <= now() for i in bloc.members)
             )
             if now() - self._called >= self._manner.patience:
                 # Called again and again: who came late or was not heard is heard then.
@@ -295,7 +319,10 @@ class Conductor:
 
     def _has_answers(self, bloc: Bloc) -> bool:
         parties = self._plan.parties
-        return all(self._given[i] < self._plan.answers(parties[i]) for i in bloc.members)
+        return all(
+            i not in self._refusals and self._given[i] < self._plan.answers(parties[i])
+            for i in bloc.members
+        )
 
     async def _publish(self, connection: Client, subject: str, data: bytes) -> None:
         try:

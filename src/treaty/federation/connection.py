@@ -1,6 +1,7 @@
 """A party's connection to the server: TLS with its own certificate, and back again by itself."""
 
 import asyncio
+import math
 import ssl
 from collections.abc import Awaitable, Callable
 
@@ -30,9 +31,12 @@ async def connect(
     last = ["no answer"]
 
     async def on_error(error: Exception) -> None:
-        last[0] = f"{type(error).__name__}: {error}"
+        said = f"{type(error).__name__}: {error}"
         if told is not None and not isinstance(error, OSError | asyncio.TimeoutError):
             told(f"the server says: {error}")
+        elif told is not None and said != last[0]:
+            told(f"the server cannot be reached ({said}); trying again")
+        last[0] = said
 
     def says(text: str) -> Callable[[], Awaitable[None]]:
         async def tell() -> None:
@@ -58,7 +62,7 @@ async def connect(
                 reconnected_cb=says("the connection is back"),
                 pending_size=16 << 20,
             ),
-            patience,
+            None if patience == math.inf else patience,
         )
     except (TimeoutError, NatsError, OSError) as error:
         await connection.close()

@@ -59,7 +59,7 @@ class Offer:
                 f"{treaty.loss.name} loss, with noise;",
                 f"  made from the columns {columns};",
                 f"  ε = {self.budget.epsilon:g} in all ({noise}): whatever anybody concludes from the "
-                f"answers about one person changes in odds by at most a factor of "
+                f"answers about one record changes in odds by at most a factor of "
                 f"{_odds(self.budget.epsilon)};",
                 "  what is spent never comes back. Records and exact numbers never leave.",
                 f"After this, ε = {self.left:g} is left for other treaties over these records.",
@@ -127,9 +127,11 @@ class Home:
                 f"{party.budget.delta:g}), not ({epsilon:g}, {delta:g}): "
                 "what is granted must be what all parties read"
             )
+        self._check_name(name)
         source = open_source(data)
         records = _count(treaty, source, party.records, name)
-        policy = Policy.load(self.policy_file) if self.folder.exists() else Policy()
+        fresh = not self.ledger_file.exists() and not self.policy_file.exists()
+        policy = Policy() if fresh else Policy.load(self.policy_file)
         own = fingerprint(treaty)
         if peers:
             shared = peer_plans(plan)
@@ -143,28 +145,53 @@ class Home:
         else:
             grants = (Grant(own, plan.budget(party), plan.answers(party)),)
             budget = grants[0].budget
-        policy.check(treaty, plan, records, budget)
-        committed = 0.0
-        if self.ledger_file.exists():
-            ledger = self.ledger()
-            committed = float(ledger.committed()[0])
+        try:
+            policy.check(treaty, plan, records, budget)
+        except Refusal as error:
+            if not fresh:
+                raise
+            raise Refusal(
+                f"{error}; these are the defaults, write another policy into {self.policy_file} first"
+            ) from error
+        left = Fraction(policy.total_epsilon) - self._committed(own) - Fraction(budget.epsilon)
+        if left < 0:
+            raise Refusal(
+                f"epsilon {budget.epsilon:g} does not fit under the policy's total of "
+                f"{policy.total_epsilon:g}: {float(left + Fraction(budget.epsilon)):g} is left"
+            )
+        return Offer(treaty, plan, name, records, grants, budget, float(left))
+
+    def _check_name(self, name: str) -> None:
+        file = self.folder / "owner.toml"
+        known = tomllib.loads(file.read_text())["name"] if file.exists() else name
+        if known != name:
+            raise TreatyError(f"{self.folder} is {known}'s; {name} needs a folder of its own")
+
+    def _committed(self, own: str) -> Fraction:
+        """Return what is granted or spent; refuse if this treaty is among it."""
+        if not self.ledger_file.exists():
+            return Fraction(0)
+        ledger = self.ledger()
+        try:
+            if any(grant.treaty.partition("/")[0] == own for grant, _ in ledger.grants()):
+                raise Refusal(f"treaty {own[:12]} has been granted a budget already")
+            return ledger.committed()[0]
+        finally:
             ledger.close()
-        return Offer(
-            treaty, plan, name, records, grants, budget, policy.total_epsilon - committed - epsilon
-        )
 
     def ratify(self, offer: Offer, data: str | Path) -> None:
         """Write the grant into the ledger, and keep the treaty; from now on it is answered."""
         source = open_source(data)
         dataset = Dataset(offer.records, source.fingerprint())
-        if not self.folder.exists():
-            self.folder.mkdir(parents=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if not self.ledger_file.exists() and not self.policy_file.exists():
             Policy().save(self.policy_file)
         policy = Policy.load(self.policy_file)
         where = {"name": offer.name, "data": str(Path(data).resolve())}
+        if not (self.folder / "owner.toml").exists():
+            (self.folder / "owner.toml").write_bytes(tomli_w.dumps(where).encode())
         if not self.ledger_file.exists():
             DurableLedger.create(self.ledger_file, dataset, policy.cap).close()
-            (self.folder / "owner.toml").write_bytes(tomli_w.dumps(where).encode())
         ledger = self.ledger()
         try:
             if ledger.dataset != dataset:
@@ -188,6 +215,11 @@ class Home:
             raise TreatyError(f"{self.folder}: nothing has been ratified here yet") from error
         ledger = self.ledger()
         try:
+            ledger.verify()
+            _, most_delta = ledger.cap
+            if policy.total_epsilon < ledger.cap[0] or policy.total_delta < most_delta:
+                epsilon = min(policy.total_epsilon, float(ledger.cap[0]))
+                ledger.set_cap(Budget(epsilon, min(policy.total_delta, float(most_delta))))
             return OpenHome(self.folder, name, policy, ledger, open_source(data))
         except TreatyError:
             ledger.close()
@@ -238,11 +270,13 @@ class OpenHome:
         plan = plan_of(document)
         if "/" in treaty:
             plan = peer_plans(plan)[treaty.partition("/")[2]]
-        party = next(party for party in plan.parties if party.name == self.name)
-        whole = sum(
-            (g.budget.epsilon for g, _ in self.ledger.grants() if g.treaty.startswith(own)), 0.0
-        )
-        self.policy.check(document, plan, party.records, Budget(whole, party.budget.delta))
+        party = next((party for party in plan.parties if party.name == self.name), None)
+        if party is None:
+            raise Refusal(f"{self.name} is not a party to treaty {own[:12]}")
+        granted = [g.budget for g, _ in self.ledger.grants() if g.treaty.partition("/")[0] == own]
+        whole = float(sum((Fraction(b.epsilon) for b in granted), Fraction(0)))
+        deltas = float(sum((Fraction(b.delta) for b in granted), Fraction(0)))
+        self.policy.check(document, plan, party.records, Budget(whole, deltas))
         risk = self._risk(document, plan, party.records)
         self._rates[treaty] = party.rate
         return Owner(

@@ -140,8 +140,8 @@ def _field(name: str, value: Any) -> Any:
         if type(value) is not int or not 0 <= value < 1 << 31:
             raise Malformed("round is not a number of a round")
         return value
-    if type(value) is not str or not value:
-        raise Malformed(f"{name} is not a text")
+    if type(value) is not str or not value or not value.isprintable():
+        raise Malformed(f"{name} is not a text that can be printed")
     if name == "meeting" and value not in get_args(Meeting):
         raise Malformed(f"there is no meeting {value!r:.20}")
     return value

@@ -147,8 +147,9 @@ class Policy(Plain):
 def _span(text: str) -> tuple[time, time]:
     begin, dash, end = text.partition("-")
     try:
-        if not dash:
+        ends = time.fromisoformat(begin.strip()), time.fromisoformat(end.strip())
+        if not dash or any(e.tzinfo is not None for e in ends) or ends[0] == ends[1]:
             raise ValueError
-        return time.fromisoformat(begin.strip()), time.fromisoformat(end.strip())
+        return ends
     except ValueError as error:
-        raise ValueError(f'quiet hours are written "22:00-06:00", not "{text}"') from error
+        raise ValueError(f'quiet hours are written "22:00-06:00", in UTC, not "{text}"') from error

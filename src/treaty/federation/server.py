@@ -19,10 +19,11 @@ from nats.js.api import (
 from treaty.errors import TreatyError
 from treaty.federation import subjects
 from treaty.federation.authority import Credential
-from treaty.federation.connection import connect
+from treaty.federation.connection import Told, connect
+from treaty.federation.messages import LONGEST
 
-ACKNOWLEDGED_WITHIN = 10.0
-"""Seconds after which a query that was handed over and not acknowledged is handed over again."""
+LARGEST = 1 << 30
+"""Bytes of queries that are kept in all."""
 KEPT = 7 * 86_400.0
 """Seconds for which a query waits for an owner."""
 
@@ -69,6 +70,12 @@ async def prepare(operator: Credential, *, patience: float = 20.0) -> None:
                 max_msgs_per_subject=1,
                 discard=DiscardPolicy.OLD,
                 max_age=KEPT,
+                max_bytes=LARGEST,
+                max_msg_size=LONGEST,
+                # A server that acknowledged would send to whatever subject a publisher names for it.
+                no_ack=True,
+                deny_delete=True,
+                deny_purge=True,
             )
         )
         owners = [token for token in operator.learners if token != subjects.token("learner")]
@@ -80,9 +87,7 @@ async def prepare(operator: Credential, *, patience: float = 20.0) -> None:
                     filter_subject=subjects.query("*", owner),
                     deliver_subject=subjects.delivery(owner),
                     deliver_policy=DeliverPolicy.ALL,
-                    ack_policy=AckPolicy.EXPLICIT,
-                    ack_wait=ACKNOWLEDGED_WITHIN,
-                    max_ack_pending=64,
+                    ack_policy=AckPolicy.NONE,
                 ),
             )
     finally:
@@ -99,13 +104,16 @@ def stop_server(server: "subprocess.Popen[bytes]") -> None:
         server.wait()
 
 
-def serve(folder: str | Path) -> None:
+def serve(folder: str | Path, told: Told) -> None:
     """Run the embedded server of a federation until it ends, prepared for its owners."""
     folder = Path(folder)
     operator = Credential.load(folder / "operator")
     server = start_server(folder / "server")
     try:
         asyncio.run(prepare(operator))
+        if server.poll() is not None:
+            raise TreatyError(f"{operator.server}: the server ended at once: is there one already?")
+        told(f"serving at {operator.server}")
         server.wait()
     finally:
         stop_server(server)

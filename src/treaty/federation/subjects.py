@@ -53,8 +53,3 @@ def learner_of(subject: str) -> str:
 def owner_of(subject: str) -> str:
     """Return the token of the owner in a subject."""
     return subject.split(".")[3]
-
-
-def acknowledgement(owner: str) -> str:
-    """Where an owner acknowledges what the stream handed it."""
-    return f"$JS.ACK.{STREAM}.{owner}.>"

@@ -9,6 +9,8 @@ from treaty.fitness import Problem, Risk
 from treaty.owner.query import Answer, Query
 from treaty.privacy import Entry, Grant, Ledger, Mechanism, sensitivity
 
+SMALLEST_SENSITIVITY = 1e-200
+"""Below this, products of small numbers vanish and a sensitivity may be understated."""
 LARGEST_SCORE = 1e100
 """No θ is answered whose scores could be larger: products of scores must not overflow."""
 
@@ -55,7 +57,11 @@ class Owner:
         grant = ledger.granted(treaty)
         if grant is None:
             raise Refusal(f"{name} has granted no budget to treaty {treaty[:12]}")
+        if not moved >= SMALLEST_SENSITIVITY:
+            raise TreatyError(f"a sensitivity of {moved:g} is too small to compute with")
         self.scale = mechanism.scale(moved, grant.budget, grant.answers)
+        if not self.scale > 0 and not grant.budget.unlimited:
+            raise TreatyError("the noise came out as 0")
         self._event = mechanism.event(self.scale / moved)
 
     def answer(self, query: Query) -> Answer:

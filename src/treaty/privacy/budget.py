@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 from treaty.errors import TreatyError
 
@@ -35,4 +36,12 @@ class Budget:
         Used for a record that may sit in up to κ datasets, and for owners that answer several
         learners.
         """
-        return Budget(self.epsilon / ways, self.delta / ways)
+        return Budget(_share(self.epsilon, ways), _share(self.delta, ways))
+
+
+def _share(whole: float, ways: int) -> float:
+    """Return whole/ways, rounded down: all shares together are never more than the whole."""
+    share = whole / ways
+    if math.isfinite(whole) and Fraction(share) * ways > Fraction(whole):
+        share = math.nextafter(share, 0.0)
+    return share

@@ -126,7 +126,10 @@ class DurableLedger:
         path = Path(path)
         if path.exists():
             raise TreatyError(f"{path}: there is a ledger already")
-        database = sqlite3.connect(path, isolation_level=None)
+        # Made under another name: a ledger is there whole, or not at all.
+        unfinished = path.with_name(path.name + ".unfinished")
+        unfinished.unlink(missing_ok=True)
+        database = sqlite3.connect(unfinished, isolation_level=None)
         try:
             database.execute("PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = FULL")
@@ -136,6 +139,7 @@ class DurableLedger:
             database.execute("COMMIT")
         finally:
             database.close()
+        unfinished.replace(path)
         return cls(path)
 
     def close(self) -> None:
@@ -194,17 +198,17 @@ class DurableLedger:
         """Return the (ε, δ) that is granted or spent: of a revoked treaty only what is spent."""
         epsilon = delta = Fraction(0)
         for grant, given in self.grants():
-            share = Fraction(given, grant.answers) if grant.revoked else Fraction(1)
-            epsilon += share * Fraction(grant.budget.epsilon)
-            delta += Fraction(grant.budget.delta) if given or not grant.revoked else 0
+            if grant.revoked:
+                epsilon += _charge(grant, given)
+                delta += Fraction(grant.budget.delta) if given else 0
+            else:
+                epsilon += Fraction(grant.budget.epsilon)
+                delta += Fraction(grant.budget.delta)
         return epsilon, delta
 
     def spent(self) -> Fraction:
-        """Return the ε spent over all treaties, exactly."""
-        return sum(
-            (Fraction(g.budget.epsilon) * given / g.answers for g, given in self.grants()),
-            Fraction(0),
-        )
+        """Return the ε spent over all treaties, exactly; see `_charge` for treaties with a δ."""
+        return sum((_charge(grant, given) for grant, given in self.grants()), Fraction(0))
 
     def grants(self) -> list[tuple[Grant, int]]:
         """Return every grant, with the number of answers given under it."""
@@ -242,8 +246,11 @@ class DurableLedger:
             grant, given = grants.get(entry.treaty, (None, 0))
             check_room(entry, grant, given, before)
             assert grant is not None
-            after = (Fraction(g.budget.epsilon) * n / g.answers for g, n in grants.values())
-            if sum(after, Fraction(grant.budget.epsilon) / grant.answers) > self.cap[0]:
+            grants[entry.treaty] = (grant, given + 1)
+            charges = sum((_charge(g, n) for g, n in grants.values()), Fraction(0))
+            deltas = sum((Fraction(g.budget.delta) for g, n in grants.values() if n), Fraction(0))
+            most_epsilon, most_delta = self.cap
+            if charges > most_epsilon or deltas > most_delta:
                 raise Refusal("the cap over all treaties of this dataset is reached")
             body = _body(entry)
             _index(database, "answer", body, _append(database, "answer", body))
@@ -265,17 +272,19 @@ class DurableLedger:
         assert row is not None
         return int(row[0])
 
-    def revoke(self, treaty: str) -> None:
-        """Take a grant back: nothing more is answered under it."""
+    def revoke(self, treaty: str) -> list[str]:
+        """Take all grants of a treaty back, its peers' too: nothing more is answered under it."""
         with self._writing() as database:
-            grant = self.granted(treaty)
-            if grant is None:
+            own = [g for g, _ in self.grants() if g.treaty.partition("/")[0] == treaty]
+            if not own:
                 raise Refusal(f"treaty {treaty[:12]} has been granted no budget")
-            if grant.revoked:
+            standing = [grant.treaty for grant in own if not grant.revoked]
+            if not standing:
                 raise Refusal(f"treaty {treaty[:12]} has been revoked already")
-            body = {"treaty": treaty}
-            _append(database, "revocation", body)
-            _index(database, "revocation", body, 0)
+            for name in standing:
+                _append(database, "revocation", {"treaty": name})
+                _index(database, "revocation", {"treaty": name}, 0)
+        return standing
 
     def refused(self, what: dict[str, Any]) -> None:
         """Write down a refusal; it spends nothing."""
@@ -295,11 +304,12 @@ class DurableLedger:
         Raises:
             TreatyError: something has been changed; the message says where.
         """
-        with self._lock:
-            head = verify_events(self.events())
+        with self._reading():
+            events = list(self.events())
+            head = verify_events(events)
             again = sqlite3.connect(":memory:")
             again.executescript(_LAYOUT)
-            for event in self.events():
+            for event in events:
                 _index(again, event.kind, event.body, event.seq)
             for table in ("grants", "answers", "caps"):
                 there = self._all(f"SELECT * FROM {table} ORDER BY 1, 2, 3")
@@ -309,6 +319,16 @@ class DurableLedger:
                     )
             again.close()
         return head
+
+    @contextmanager
+    def _reading(self) -> Generator[None]:
+        """See one state of the file, whoever writes meanwhile."""
+        with self._lock:
+            self._database.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._database.execute("ROLLBACK")
 
     @contextmanager
     def _writing(self) -> Generator[sqlite3.Connection]:
@@ -328,6 +348,17 @@ class DurableLedger:
     def _all(self, query: str) -> list[tuple[Any, ...]]:
         with self._lock:
             return self._database.execute(query).fetchall()
+
+
+def _charge(grant: Grant, given: int) -> Fraction:
+    """The ε that so many answers stand for, on their own.
+
+    Pure ε adds up answer by answer. Of an (ε, δ) grant a part of the answers is not a part of the ε at
+    the same δ: with the first answer all of it counts.
+    """
+    if grant.budget.delta > 0:
+        return Fraction(grant.budget.epsilon) if given else Fraction(0)
+    return Fraction(grant.budget.epsilon) * given / grant.answers
 
 
 def verify_events(events: Iterable[Event]) -> str:

@@ -158,6 +158,14 @@ class Treaty(Plain):
         return tuple(sorted(parties, key=lambda party: party.name))
 
     @model_validator(mode="after")
+    def _can_be_printed(self) -> "Treaty":
+        names = [self.title, self.target.column, *self.features, *(p.name for p in self.parties)]
+        hidden = [name for name in names if not name.isprintable()]
+        if hidden:
+            raise ValueError(f"{hidden[0]!r} has characters that cannot be printed")
+        return self
+
+    @model_validator(mode="after")
     def _fits_together(self) -> "Treaty":
         if self.target.column in self.features:
             raise ValueError(f'column "{self.target.column}" is both a feature and the target')
