@@ -77,7 +77,7 @@ def test_blocs_are_fictitious_owners():
 def test_peers_split_their_budget_over_all_trainings():
     shared = plan(Squared(), "averaged-subgradient", epsilon=1.0, owners=5)
     of_two = peer_plans(shared)["owner 2"]
-    assert [p.budget.epsilon for p in of_two.parties] == [0.2] * 5
+    assert [p.budget.epsilon for p in of_two.parties] == pytest.approx([0.2] * 5)
 
 
 def test_peers_as_published_ask_themselves_freely():
