@@ -22,7 +22,6 @@ from treaty.federation.authority import Credential
 from treaty.federation.connection import Told, connect
 from treaty.federation.home import Home, OpenHome
 from treaty.federation.messages import Answer, Call, Malformed, Query, Ready, Refused
-from treaty.owner import Query as Question
 
 WRITTEN_REFUSALS = 1_000
 """So many refusals in an hour are written down one by one; a flood must not fill the disk."""
@@ -125,14 +124,14 @@ class Agent:
         try:
             query = messages.decode(data)
             if not isinstance(query, Query):
-                raise Malformed(f"a {query.kind} is not a query")
+                raise Malformed(f"a {messages.kind_of(query)} is not a query")
         except Malformed as error:
             self._write_refusal({"learner": learner, "reason": str(error)})
             return None
         self._home.check_records()
         try:
             owner = self._home.owner(query.treaty, learner)
-            given = owner.answer(Question(query.treaty, query.run, query.round, query.theta))
+            given = owner.answer(query)
         except Refusal as error:
             self._write_refusal(
                 {

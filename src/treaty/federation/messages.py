@@ -6,9 +6,11 @@ doubles, so that nothing is rounded. Whatever is not exactly a message is refuse
 
 import struct
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 import msgpack
+
+from treaty.owner import Query as Query
 
 VERSION = 1
 LONGEST = 1 << 20
@@ -23,21 +25,9 @@ class Malformed(Exception):
 
 
 @dataclass(frozen=True)
-class Query:
-    """A learner asks for the mean gradient at θ."""
-
-    kind: ClassVar[str] = "query"
-    treaty: str
-    run: str
-    round: int
-    theta: tuple[float, ...]
-
-
-@dataclass(frozen=True)
 class Answer:
     """An owner's noised mean gradient."""
 
-    kind: ClassVar[str] = "answer"
     treaty: str
     run: str
     round: int
@@ -48,7 +38,6 @@ class Answer:
 class Refused:
     """An owner does not answer, and why."""
 
-    kind: ClassVar[str] = "refused"
     treaty: str
     run: str
     round: int
@@ -59,7 +48,6 @@ class Refused:
 class Call:
     """A learner asks who is there: for one round, or for as long as the run lasts."""
 
-    kind: ClassVar[str] = "call"
     treaty: str
     run: str
     round: int
@@ -70,16 +58,27 @@ class Call:
 class Ready:
     """An owner is ready to be asked."""
 
-    kind: ClassVar[str] = "ready"
     treaty: str
     run: str
     round: int
 
 
 Message = Query | Answer | Refused | Call | Ready
-_KINDS: dict[str, type[Message]] = {one.kind: one for one in (Query, Answer, Refused, Call, Ready)}
+_KINDS: dict[str, type[Message]] = {
+    "query": Query,
+    "answer": Answer,
+    "refused": Refused,
+    "call": Call,
+    "ready": Ready,
+}
+_NAMES = {of: kind for kind, of in _KINDS.items()}
 _FIELDS = {of: tuple(field.name for field in fields(of)) for of in _KINDS.values()}
 _VECTORS = {"theta", "gradient"}
+
+
+def kind_of(message: Message) -> str:
+    """Return what a message is called on the wire."""
+    return _NAMES[type(message)]
 
 
 def encode(message: Message) -> bytes:
@@ -88,7 +87,7 @@ def encode(message: Message) -> bytes:
         name: struct.pack(f"<{len(value)}d", *value) if name in _VECTORS else value
         for name, value in vars(message).items()
     }
-    plain = {"v": VERSION, "kind": message.kind, **values}
+    plain = {"v": VERSION, "kind": kind_of(message), **values}
     return cast(bytes, msgpack.packb(plain, use_bin_type=True))
 
 
@@ -127,7 +126,7 @@ def decode(data: bytes) -> Message:
         raise Malformed(f"there is no message {kind!r:.20}")
     names = _FIELDS[of]
     if plain.keys() != set(names):
-        raise Malformed(f"a {of.kind} has exactly the fields {', '.join(names)}")
+        raise Malformed(f"a {kind} has exactly the fields {', '.join(names)}")
     return of(**{name: _field(name, plain[name]) for name in names})
 
 

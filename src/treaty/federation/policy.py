@@ -7,18 +7,17 @@ quiet_hours = ["22:00-06:00"]  # in UTC: no answer goes out
 answers_per_hour = 10000
 """
 
-import tomllib
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import Annotated
 
 import tomli_w
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from treaty.errors import Refusal, TreatyError
 from treaty.learners import Plan
+from treaty.plain import Plain, read_plain
 from treaty.privacy import Budget
-from treaty.records.columns import Plain
 from treaty.terms import Treaty, fingerprint
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -69,16 +68,9 @@ class Policy(Plain):
     @classmethod
     def load(cls, path: Path) -> "Policy":
         """Read a policy; anything doubtful about it is an error."""
-        try:
-            return cls.model_validate(tomllib.loads(path.read_text()))
-        except OSError as error:
-            raise TreatyError(f"{path}: there is no policy; nothing is answered without") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise TreatyError(f"{path}: not TOML ({error})") from error
-        except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(str(part) for part in first["loc"]) or "policy"
-            raise TreatyError(f"{path}: {field}: {first['msg']}") from error
+        if not path.is_file():
+            raise TreatyError(f"{path}: there is no policy; nothing is answered without")
+        return read_plain(cls, path)
 
     def save(self, path: Path) -> None:
         """Write it, every line of it, for the owner to change."""

@@ -15,8 +15,9 @@ from sklearn.svm import LinearSVC
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.losses import loss_named
+from treaty.plain import Plain
 from treaty.records import Dictionary, Encoder, Feature, Target
-from treaty.records.columns import Plain, as_number
+from treaty.records.columns import as_number
 
 
 class Model(Plain):

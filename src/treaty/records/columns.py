@@ -7,19 +7,14 @@ from typing import Annotated, Literal
 
 import numpy as np
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
+from treaty.plain import Plain
 from treaty.records.counts import Counts
 
 Bounds = tuple[float, float]
-
-
-class Plain(BaseModel):
-    """Frozen plain data that accepts no key it does not know."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 def _ordered(bounds: Bounds) -> Bounds:

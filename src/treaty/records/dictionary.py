@@ -12,7 +12,8 @@ from pydantic import model_validator
 
 from treaty.arrays import FloatArray
 from treaty.losses import Norm
-from treaty.records.columns import Feature, Plain
+from treaty.plain import Plain
+from treaty.records.columns import Feature
 
 Vector = tuple[float, ...]
 SMALLEST, LARGEST = 1e-50, 1e50

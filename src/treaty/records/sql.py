@@ -9,17 +9,15 @@ The owner's own file says where and what; the address with its password stays in
 
 import hashlib
 import os
-import tomllib
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, cast
 
 import polars as pl
-from pydantic import ValidationError
 
 from treaty.errors import TreatyError
-from treaty.records.columns import Plain
+from treaty.plain import Plain, read_plain
 from treaty.records.sources import Source, first_line
 
 
@@ -46,16 +44,7 @@ class SqlSource(Source):
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        try:
-            self._terms = SqlTerms.model_validate(tomllib.loads(self.path.read_text()))
-        except OSError as error:
-            raise TreatyError(f"{self.path}: there is no such file") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise TreatyError(f"{self.path}: not TOML ({error})") from error
-        except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(str(part) for part in first["loc"])
-            raise TreatyError(f"{self.path}: {field}: {first['msg']}") from error
+        self._terms = read_plain(SqlTerms, self.path)
         with self._asked() as reader:
             self.schema = dict(_frame(reader.schema.empty_table()).schema)
 

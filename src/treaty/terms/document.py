@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from treaty.losses import Norm
+from treaty.plain import Plain
 from treaty.records import Dictionary, DictionaryTerms, Feature, Target
-from treaty.records.columns import Plain
 
 VERSION = 1
 """The newest version of the document that this program understands."""
