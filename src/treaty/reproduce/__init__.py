@@ -1,0 +1,1 @@
+"""Both papers once more: their data, their figures, their claims."""
