@@ -55,12 +55,12 @@ _GENDERS = {"F": "Female", "M": "Male"}
 _EMERGENCY = {"Y": "Yes", "N": "No"}
 _DISPOSITIONS = (
     (r"(?i)hospice|expired|medical facility w", "Hospice / End-of-Life Care"),
-    (r"(?i)home|self care|left against", "Home / Self Care"),
-    (r"(?i)short-term|acute|cancer|children|another type|critical", "Acute / Hospital Care"),
     (
         r"(?i)skilled|rehab|long-term|custodial|nursing|swing|psychiatric",
         "Long-Term / Custodial Care",
     ),
+    (r"(?i)home|self care|left against", "Home / Self Care"),
+    (r"(?i)short-term|acute|cancer|children|another type|critical", "Acute / Hospital Care"),
 )
 _PAYMENTS = (
     (r"(?i)medicare|medicaid|government|federal|department of corrections", "Government"),
