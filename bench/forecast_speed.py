@@ -11,7 +11,8 @@ from treaty import Budget, Party, Plan, Problem
 from treaty.advice.coalition import best_coalition, leave_one_out, shapley
 from treaty.advice.worth import Worth
 from treaty.fitness import RowRisk
-from treaty.forecast.rehearsal import Stage, rehearse, stages
+from treaty.forecast.rehearsal import rehearse
+from treaty.forecast.stage import Stage, stages
 from treaty.forecast.stand_in import StandIn, cross_fitted
 from treaty.learners import learner_for
 from treaty.losses import Squared

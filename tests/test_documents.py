@@ -1,5 +1,6 @@
 """What the documents say holds."""
 
+import importlib
 import re
 import tomllib
 from pathlib import Path
@@ -51,3 +52,9 @@ def test_every_dependency_is_pinned():
     }
     for requirement in wanted:
         assert re.split(r"[><=\[]", requirement)[0].lower() in pinned
+
+
+@pytest.mark.parametrize("file", sorted(path.stem for path in (ROOT / "bench").glob("*.py")))
+def test_every_benchmark_can_be_imported(file, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    importlib.import_module(f"bench.{file}")
