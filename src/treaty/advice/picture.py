@@ -46,12 +46,12 @@ def _scenarios(figure: Any, panels: Any, worth: Worth, epsilons: FloatArray) -> 
         noise = unit / e1[None, :] ** 2 + others * unit / e2**2
         return np.log10(worth.optimisation + noise / total**2)
 
-    drawings = [log_psi(sizes, budgets) for _, sizes, budgets in cases]
-    lowest, highest = float(np.min(drawings)), float(np.max(drawings))
-    levels = np.linspace(lowest - 1e-6, highest + 1e-6, 21)
-    for axes, (name, _, _), psi in zip(panels, cases, drawings, strict=True):
+    for axes, (name, sizes, budgets) in zip(panels, cases, strict=True):
+        psi = log_psi(sizes, budgets)
+        # A scale of its own each: what matters is along which axis ψ moves, and by how much.
+        levels = np.linspace(float(psi.min()) - 1e-3, float(psi.max()) + 1e-3, 21)
         drawn = axes.contourf(e1, n1, psi, levels, cmap="viridis_r")
-        figure.colorbar(drawn, ax=axes, label="log₁₀ ψ")
+        figure.colorbar(drawn, ax=axes, label="log₁₀ ψ", format="%.2f")
         axes.set(xscale="log", yscale="log", xlabel="ε of the first owner", ylabel="its records")
         axes.set_title(f"{others} other owners: {name}", loc="left", fontsize=10)
 

@@ -20,12 +20,11 @@ def draw(seen: Outlook, told: Forecast, path: Path) -> None:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise TreatyError("pictures need Matplotlib: pip install 'treaty[demo]'") from error
-    grid: FloatArray = np.array(
-        [
-            [seen.rehearse(scaled(seen.plan, e, n), precision=0.05).psi.value for e in FACTORS]
-            for n in FACTORS
-        ]
-    )
+    results = [
+        [seen.rehearse(scaled(seen.plan, e, n), precision=0.05) for e in FACTORS] for n in FACTORS
+    ]
+    grid: FloatArray = np.array([[one.psi.value for one in row] for row in results])
+    noise: FloatArray = np.array([[max(one.noise, 1e-12) for one in row] for row in results])
     figure = Figure(figsize=(13, 4.2), layout="constrained")
     surface, by_epsilon, by_size = figure.subplots(1, 3)
     drawn = surface.contourf(
@@ -35,19 +34,29 @@ def draw(seen: Outlook, told: Forecast, path: Path) -> None:
     surface.plot([1], [1], "*", color="white", markersize=14)
     surface.set(xscale="log", yscale="log", xlabel="every ε times", ylabel="every n times")
     surface.set_title("ψ against ε and n (★ the treaty)", loc="left", fontsize=11)
-    for axes, along, what in ((by_epsilon, grid, "ε"), (by_size, grid.T, "n")):
+    for axes, along, part, what in (
+        (by_epsilon, grid, noise, "ε"),
+        (by_size, grid.T, noise.T, "n"),
+    ):
         other = "n" if what == "ε" else "ε"
         for index in (0, 2, 4):
-            psi: FloatArray = along[index]
-            slope = float(np.polyfit(np.log(FACTORS), np.log(np.maximum(psi, 1e-12)), 1)[0])
-            label = f"{other} × {FACTORS[index]:g}, slope {slope:.2f}"
-            axes.plot(FACTORS, psi, "o-", label=label)
+            label = f"{other} × {FACTORS[index]:g}{_slope(part[index], along[index])}"
+            axes.plot(FACTORS, along[index], "o-", label=label)
         for value, color, name in _levels(told):
             axes.axhline(value, color=color, linestyle="--", linewidth=1, label=name)
         axes.set(xscale="log", yscale="log", xlabel=f"every {what} times", ylabel="ψ")
-        axes.legend(frameon=False, fontsize=8, loc="best")
+        axes.legend(fontsize=8, loc="best", framealpha=0.9, edgecolor="none")
         axes.grid(alpha=0.3)
     figure.savefig(path, dpi=150)
+
+
+def _slope(noise: FloatArray, psi: FloatArray) -> str:
+    """Say how the noise falls, where there is enough of it to be told from the rest."""
+    seen = noise > 0.05 * psi
+    if int(seen.sum()) < 2:
+        return ""
+    slope = float(np.polyfit(np.log(FACTORS[seen]), np.log(noise[seen]), 1)[0])
+    return f", noise falls with slope {slope:.2f}"
 
 
 def _levels(told: Forecast) -> list[tuple[float, str, str]]:
