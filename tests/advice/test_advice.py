@@ -179,9 +179,9 @@ def test_what_beats_being_alone_does_so_exactly(apart):
     more = worth.records * found.records_factor
     larger = _worth(more, epsilons, kappa=3e6, optimisation=1e-4, **differ)
     together = float(larger.psi(np.ones((1, 3)))[0])
-    assert together == pytest.approx(float(larger.typical_alone()[0]), rel=1e-9)
+    assert together == pytest.approx(float(larger.alone()[0]), rel=1e-9)
     noise = (worth.noise / found.epsilon_factor**2).sum() / worth.total**2
-    assert 1e-4 + noise == pytest.approx(float(worth.typical_alone()[0]))
+    assert 1e-4 + noise == pytest.approx(float(worth.alone()[0]))
 
 
 def test_where_no_epsilon_beats_being_alone():

@@ -51,7 +51,7 @@ def _scenarios(figure: Any, panels: Any, worth: Worth, epsilons: FloatArray) -> 
         # A scale of its own each: what matters is along which axis ψ moves, and by how much.
         levels = np.linspace(float(psi.min()) - 1e-3, float(psi.max()) + 1e-3, 21)
         drawn = axes.contourf(e1, n1, psi, levels, cmap="viridis_r")
-        figure.colorbar(drawn, ax=axes, label="log₁₀ ψ", format="%.2f")
+        figure.colorbar(drawn, ax=axes, label="log₁₀ ψ", format="%.4g")
         axes.set(xscale="log", yscale="log", xlabel="ε of the first owner", ylabel="its records")
         axes.set_title(f"{others} other owners: {name}", loc="left", fontsize=10)
 
@@ -66,9 +66,7 @@ def _break_even(axes: Any, worth: Worth, epsilons: FloatArray) -> None:
     alone = worth.sampling / size * (1 - 1 / count[:, None])
     axes.contourf(epsilon, count, together < alone, levels=[-0.5, 0.5, 1.5], colors=["0.9", "C2"])
     axes.set(xscale="log", yscale="log", xlabel="ε of every owner", ylabel="number of owners")
-    axes.set_title(
-        f"green: together beats alone at {size:,.0f} records each", loc="left", fontsize=10
-    )
+    axes.set_title(f"green: better together ({size:,.0f} records each)", loc="left", fontsize=10)
 
 
 def _pareto(axes: Any, worth: Worth, epsilons: FloatArray) -> None:

@@ -10,7 +10,7 @@ from rich.text import Text
 from treaty.forecast.table import EVIDENCE, told_apart
 
 if TYPE_CHECKING:
-    from treaty.advice.advise import Advice
+    from treaty.advice.advise import Advice, Standpoint
 
 
 def text(advice: "Advice") -> str:
@@ -35,9 +35,7 @@ def render(advice: "Advice") -> Group:
             f"{owner.adds:.2g}",
             f"{owner.shapley:.2g}",
             f"{owner.alone:.3g}",
-            ("yes" if owner.joins else "no")
-            if owner.sure
-            else ("likely" if owner.joins else "unlikely"),
+            _joining(owner, advice.unknown),
             style=None if owner.invited else "dim",
         )
     lines = [
@@ -59,10 +57,22 @@ def render(advice: "Advice") -> Group:
         lines += [Text(line) for line in _reach(advice)]
     if advice.budgets is not None and advice.priced is not None:
         granted = ", ".join(f"{name} {epsilon:.3g}" for name, epsilon in advice.budgets.items())
-        lines.append(Text(f"Budgets for the money: {granted}; ψ = {advice.priced:.3g}."))
+        lines.append(
+            Text(f"Budgets for the money: {granted}; ψ = {advice.priced:.3g} by the formula.")
+        )
+        if advice.priced >= advice.without:
+            lines.append(Text(f"That is no better than no coalition, at {advice.without:.3g}."))
     if advice.evidence == "private":
         lines.append(Text("Made from private records without noise: this report must not leave."))
     return Group(*lines)
+
+
+def _joining(owner: "Standpoint", unknown: tuple[str, ...]) -> str:
+    if owner.name in unknown:
+        return "not told"
+    if owner.sure:
+        return "yes" if owner.joins else "no"
+    return "likely" if owner.joins else "unlikely"
 
 
 def _invitation(advice: "Advice") -> str:
@@ -93,8 +103,8 @@ def _reach(advice: "Advice") -> list[str]:
     if found.owners is not None:
         ways.append(f"{found.owners:,} owners like the average one")
     if found.owner_epsilon is not None:
-        ways.append(f"the ε of {found.owner} alone at {found.owner_epsilon:.3g}")
+        ways.append(f"nobody's ε changed but {found.owner}'s, to {found.owner_epsilon:.3g}")
     lines = [f"{goal} ψ = {found.target:.3g}, everybody together needs " + ", or ".join(ways) + "."]
     if found.owner is not None and found.owner_epsilon is None:
-        lines.append(f"No ε of {found.owner} alone is enough.")
+        lines.append(f"Changing nobody's ε but {found.owner}'s is not enough.")
     return lines

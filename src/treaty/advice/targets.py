@@ -58,13 +58,13 @@ def reach(worth: Worth, epsilons: FloatArray, target: float, owner: str | None =
 
 
 def beats_alone(worth: Worth, epsilons: FloatArray, owner: str) -> Reach:
-    """Solve for what makes everybody together as good as one owner's own model typically is.
+    """Solve for what makes everybody together as good as one owner's own model is on average.
 
     With more records for everybody that model gets better too: noise falls as 1/records², what it
     lacks as 1/records.
     """
     index = _index(worth, owner)
-    alone, best, noise = float(worth.typical_alone()[index]), worth.optimisation, _noise_now(worth)
+    alone, best, noise = float(worth.alone()[index]), worth.optimisation, _noise_now(worth)
     if alone <= best:
         return Reach(alone, None, owner, None, None, None, best)
     factor = math.sqrt(noise / (alone - best)) if noise > 0 else 0.0

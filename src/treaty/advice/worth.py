@@ -136,7 +136,7 @@ def worth_of(seen: Outlook, *, precision: float = 0.05, seed: int = 0) -> Worth:
     kappa = max(0.0, result.noise) / heard if heard > 0 else 0.0
     records = np.array([float(party.records) for party in plan.parties])
     sampling = float(np.mean([stage.sampling for stage in seen.ready])) / seen.fitness
-    constant = float(np.mean([stage.constant for stage in seen.ready])) / seen.fitness - 1
+    constant = max(0.0, float(np.mean([stage.constant for stage in seen.ready])) / seen.fitness - 1)
     public = seen.public_model(int(records.sum()))
     return Worth(
         names=tuple(party.name for party in plan.parties),

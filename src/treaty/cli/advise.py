@@ -40,7 +40,9 @@ def advise(
     ] = None,
     prices: Annotated[
         list[str] | None,
-        typer.Option("--prices", metavar="NAME=PRICE", help="Price of a unit of ε; repeat."),
+        typer.Option(
+            "--prices", metavar="NAME=PRICE", help="Price of a unit of ε, one for each party."
+        ),
     ] = None,
     spend: Annotated[
         float | None, typer.Option("--spend", metavar="MONEY", help="What there is to spend.")

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from treaty.cli.options import CredentialFolder, Json, Public, TreatyFile
 from treaty.cli.output import check_writable, console, print_json, quiet_asyncio, table
@@ -49,7 +50,7 @@ def learn(
 
     With an owner's own credential that owner is the learner, for a model of its own (peers).
 
-    Example:
+    Example, with a server (treaty federation serve) and the owners' agents (treaty owner) running:
 
         treaty learn banks/treaty.toml --credential banks/federation/learner --model model.json
     """
@@ -71,6 +72,11 @@ def learn(
     ) as live:
         said: list[str] = []
 
+        def tell(text: str) -> None:
+            said.append(text)
+            if not as_json:
+                live.console.print(Text(text), style="dim")
+
         def watch(progress: "Progress") -> None:
             if not as_json:
                 live.update(_shown(training, progress, said), refresh=True)
@@ -82,7 +88,7 @@ def learn(
             source,
             manner=manner,
             watch=watch,
-            told=said.append,
+            told=tell,
         )
 
         async def run() -> t.Model:

@@ -18,7 +18,9 @@ def revoke(
 
     Example:
 
-        treaty revoke 3f9a01
+        treaty federation demo --keep banks
+
+        treaty revoke f467f1 --home banks/north-bank
     """
     from treaty.federation.home import Home
 

@@ -7,6 +7,7 @@ quiet_hours = ["22:00-06:00"]  # in UTC: no answer goes out
 answers_per_hour = 10000
 """
 
+import re
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -73,9 +74,15 @@ class Policy(Plain):
         return read_plain(cls, path)
 
     def save(self, path: Path) -> None:
-        """Write it, every line of it, for the owner to change."""
-        plain = {k: v for k, v in self.model_dump(mode="json").items() if v is not None}
-        path.write_bytes(tomli_w.dumps(plain).encode())
+        """Write it, every line of it with what it means, for the owner to change."""
+        told = dict(re.findall(r"^ {8}(\w+): ((?:.|\n {12})+)", self.__class__.__doc__ or "", re.M))
+        lines: list[str] = []
+        for key, value in self.model_dump(mode="json").items():
+            lines.append("# " + " ".join(told[key].split()))
+            line = tomli_w.dumps({key: [] if value is None else value}, indent=1).strip()
+            written = line.replace("\n ", " ").replace(",\n]", "]").replace("[ ", "[")
+            lines.append(f"# {key} = [...]" if value is None else written)
+        path.write_text("\n".join([*lines, ""]))
 
     @property
     def cap(self) -> Budget:

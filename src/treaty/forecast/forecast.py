@@ -184,7 +184,7 @@ class Outlook:
         if name in self.ready[0].own:
             above = [stage.own[name] - stage.fitness for stage in self.ready]
             told = ratio(above, [stage.fitness for stage in self.ready])
-            return Estimate(*(max(0.0, end) for end in (told.value, told.low, told.high)))
+            return _above_zero(told)
         records = np.array([party.records for party in plan.parties])
         index = [party.name for party in plan.parties].index(name)
         apart = [float(stage.apart[index]) for stage in self.ready]
@@ -360,9 +360,11 @@ def forecast_of(seen: Outlook, title: str, *, precision: float = 0.02, seed: int
     smallest = min(party.budget.epsilon for party in plan.parties)
     together = result.psi
     alone = {party.name: seen.own_model(plan, party.name) for party in plan.parties}
-    nothing = ratio(
-        [stage.constant - stage.fitness for stage in seen.ready],
-        [stage.fitness for stage in seen.ready],
+    nothing = _above_zero(
+        ratio(
+            [stage.constant - stage.fitness for stage in seen.ready],
+            [stage.fitness for stage in seen.ready],
+        )
     )
     learner = learner_for(plan)
     scale = seen.fitness
@@ -391,6 +393,11 @@ def forecast_of(seen: Outlook, title: str, *, precision: float = 0.02, seed: int
             together, alone, seen.public_model(total), nothing, seen.evidence, seen.unknown
         ),
     )
+
+
+def _above_zero(told: Estimate) -> Estimate:
+    """ψ is never below 0, though an estimate of it can be."""
+    return Estimate(*(max(0.0, end) for end in (told.value, told.low, told.high)))
 
 
 def _curator(seen: Outlook, precision: float, seed: int) -> Estimate:

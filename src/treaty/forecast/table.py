@@ -36,13 +36,16 @@ def render(forecast: "Forecast") -> Group:
     _row(table, "together, private", forecast.together, style="bold green")
     table.add_row("  of which optimisation leaves", _number(forecast.optimisation), "")
     table.add_row("  of which noise adds", _number(forecast.noise), "")
-    ranked = sorted(forecast.alone.items(), key=lambda item: item[1].value)
-    for name, estimate in ranked if len(ranked) <= 12 else [*ranked[:4], *ranked[-4:]]:
-        _row(
-            table, f"{name} alone" + (" (not known)" if name in forecast.unknown else ""), estimate
-        )
-    if len(ranked) > 12:
-        table.add_row(f"  ({len(ranked) - 8} owners in between)", "", "")
+    known = [item for item in forecast.alone.items() if item[0] not in forecast.unknown]
+    ranked = sorted(known, key=lambda item: item[1].value)
+    hidden = range(4, len(ranked) - 4) if len(ranked) > 12 else range(0)
+    for place, (name, estimate) in enumerate(ranked):
+        if place == 4 and hidden:
+            table.add_row(f"  ({len(hidden)} owners in between)", "", "")
+        if place not in hidden:
+            _row(table, f"{name} alone", estimate)
+    if forecast.unknown:
+        table.add_row(f"  ({len(forecast.unknown)} owners: too few rows to tell)", "", "")
     if forecast.public_only is not None:
         _row(table, "public rows only", forecast.public_only)
     _row(table, "nothing: a constant guess", forecast.nothing)
