@@ -22,7 +22,7 @@ from treaty.privacy import (
     MemoryLedger,
     epsilon_spent,
 )
-from treaty.privacy.durable import Event, verify_events
+from treaty.privacy.chain import Event, verify_events
 
 DATA = Dataset(1000, "digest")
 

@@ -36,7 +36,8 @@ def ledger(
         treaty ledger --home banks/north-bank --export audit.jsonl
     """
     from treaty.federation.home import Home
-    from treaty.privacy.durable import Event, verify_events
+    from treaty.privacy.chain import Event, verify_events
+    from treaty.privacy.ledger import charge
 
     if check is not None:
         try:
@@ -51,8 +52,9 @@ def ledger(
     check_writable(export)
     opened = Home(home).ledger()
     try:
-        head = opened.verify()
+        opened.verify()
         grants, everything = opened.grants(), list(opened.events())
+        head = verify_events(everything)
         most, committed, spent = opened.cap, opened.committed(), opened.spent()
         dataset = opened.dataset
     finally:
@@ -66,7 +68,7 @@ def ledger(
             "delta": grant.budget.delta,
             "answers": grant.answers,
             "given": given,
-            "spent": grant.budget.epsilon * given / grant.answers,
+            "spent": float(charge(grant, given)),
             "revoked": grant.revoked,
         }
         for grant, given in grants

@@ -7,7 +7,8 @@ import numpy as np
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
-from treaty.forecast.forecast import Forecast, Outlook
+from treaty.forecast.forecast import Forecast
+from treaty.forecast.outlook import Outlook
 from treaty.learners import Plan
 from treaty.privacy import Budget
 

@@ -6,12 +6,9 @@ one event in one transaction, on the disk before the answer leaves. The tables b
 index of them: `verify` makes them anew and compares.
 """
 
-import base64
 import functools
-import hashlib
 import json
 import sqlite3
-import struct
 import threading
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
@@ -21,17 +18,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dp_accounting import DpEvent, GaussianDpEvent, LaplaceDpEvent, NonPrivateDpEvent
-
 from treaty.errors import Refusal, TreatyError
 from treaty.privacy.budget import Budget
-from treaty.privacy.ledger import Entry, Grant, check_room
+from treaty.privacy.chain import START, Event, canonical, link, verify_events
+from treaty.privacy.entries import plain_entry, read_entry
+from treaty.privacy.ledger import Entry, Grant, charge, check_room
 
 FORMAT = 1
 """The version of the file's layout."""
-START = bytes(32)
-"""The hash before the first event."""
-
 _LAYOUT = """
 CREATE TABLE events(
     seq INTEGER PRIMARY KEY, time TEXT NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL,
@@ -51,29 +45,6 @@ CREATE TABLE answers(
     PRIMARY KEY(treaty, run, round)
 ) WITHOUT ROWID;
 """
-
-
-@dataclass(frozen=True)
-class Event:
-    """One line of the ledger.
-
-    Args:
-        seq: its number, from 1.
-        time: when, in UTC.
-        kind: open, cap, grant, answer, refusal or revocation.
-        body: what, as plain data.
-        hash: over itself and the hash before.
-    """
-
-    seq: int
-    time: str
-    kind: str
-    body: dict[str, Any]
-    hash: str
-
-    def plain(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return vars(self)
 
 
 @dataclass(frozen=True)
@@ -199,7 +170,7 @@ class DurableLedger:
         epsilon = delta = Fraction(0)
         for grant, given in self.grants():
             if grant.revoked:
-                epsilon += _charge(grant, given)
+                epsilon += charge(grant, given)
                 delta += Fraction(grant.budget.delta) if given else 0
             else:
                 epsilon += Fraction(grant.budget.epsilon)
@@ -207,8 +178,8 @@ class DurableLedger:
         return epsilon, delta
 
     def spent(self) -> Fraction:
-        """Return the ε spent over all treaties, exactly; see `_charge` for treaties with a δ."""
-        return sum((_charge(grant, given) for grant, given in self.grants()), Fraction(0))
+        """Return the ε spent over all treaties, exactly; see `charge` for treaties with a δ."""
+        return sum((charge(grant, given) for grant, given in self.grants()), Fraction(0))
 
     def grants(self) -> list[tuple[Grant, int]]:
         """Return every grant, with the number of answers given under it."""
@@ -231,7 +202,7 @@ class DurableLedger:
             run,
             round,
         )
-        return None if row is None else _entry(json.loads(row[0]))
+        return None if row is None else read_entry(json.loads(row[0]))
 
     def write(self, entry: Entry) -> Entry:
         """Write an entry, spending one answer of its grant, or refuse and write nothing.
@@ -247,12 +218,12 @@ class DurableLedger:
             check_room(entry, grant, given, before)
             assert grant is not None
             grants[entry.treaty] = (grant, given + 1)
-            charges = sum((_charge(g, n) for g, n in grants.values()), Fraction(0))
+            charges = sum((charge(g, n) for g, n in grants.values()), Fraction(0))
             deltas = sum((Fraction(g.budget.delta) for g, n in grants.values() if n), Fraction(0))
             most_epsilon, most_delta = self.cap
             if charges > most_epsilon or deltas > most_delta:
                 raise Refusal("the cap over all treaties of this dataset is reached")
-            body = _body(entry)
+            body = plain_entry(entry)
             _index(database, "answer", body, _append(database, "answer", body))
             return entry
 
@@ -350,28 +321,6 @@ class DurableLedger:
             return self._database.execute(query).fetchall()
 
 
-def _charge(grant: Grant, given: int) -> Fraction:
-    """The ε that so many answers stand for, on their own.
-
-    Pure ε adds up answer by answer. Of an (ε, δ) grant a part of the answers is not a part of the ε at
-    the same δ: with the first answer all of it counts.
-    """
-    if grant.budget.delta > 0:
-        return Fraction(grant.budget.epsilon) if given else Fraction(0)
-    return Fraction(grant.budget.epsilon) * given / grant.answers
-
-
-def verify_events(events: Iterable[Event]) -> str:
-    """Check the hashes of a ledger's events, from the file or from an export; return the last one."""
-    before = START
-    for number, event in enumerate(events, 1):
-        expected = _hash(before, event.seq, event.time, event.kind, _canonical(event.body))
-        if event.seq != number or expected.hex() != event.hash:
-            raise TreatyError(f"event {number} of the ledger is not what was written")
-        before = expected
-    return before.hex()
-
-
 def _write_cap(database: sqlite3.Connection, cap: Budget) -> None:
     body = {"epsilon": _exact(cap.epsilon), "delta": _exact(cap.delta)}
     _index(database, "cap", body, _append(database, "cap", body))
@@ -380,10 +329,10 @@ def _write_cap(database: sqlite3.Connection, cap: Budget) -> None:
 def _append(database: sqlite3.Connection, kind: str, body: dict[str, Any]) -> int:
     last = database.execute("SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1").fetchone()
     seq, before = (1, START) if last is None else (last[0] + 1, last[1])
-    time, text = datetime.now(UTC).isoformat(), _canonical(body)
+    time, text = datetime.now(UTC).isoformat(), canonical(body)
     database.execute(
         "INSERT INTO events VALUES (?, ?, ?, ?, ?)",
-        (seq, time, kind, text, _hash(before, seq, time, kind, text)),
+        (seq, time, kind, text, link(before, seq, time, kind, text)),
     )
     return seq
 
@@ -405,15 +354,6 @@ def _index(database: sqlite3.Connection, kind: str, body: dict[str, Any], seq: i
         database.execute("UPDATE grants SET revoked = 1 WHERE treaty = ?", (body["treaty"],))
 
 
-def _hash(before: bytes, seq: int, time: str, kind: str, body: str) -> bytes:
-    text = json.dumps([seq, time, kind, body], ensure_ascii=True)
-    return hashlib.sha256(before + text.encode()).digest()
-
-
-def _canonical(body: dict[str, Any]) -> str:
-    return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-
-
 def _exact(number: float) -> str:
     return str(Fraction(number)) if number != float("inf") else "1/0"
 
@@ -427,50 +367,3 @@ def _grant(row: tuple[Any, ...]) -> Grant:
     treaty, epsilon, delta, answers, revoked = row
     budget = Budget(float(_fraction(epsilon)), float(_fraction(delta)))
     return Grant(treaty, budget, int(answers), bool(revoked))
-
-
-def _body(entry: Entry) -> dict[str, Any]:
-    return {
-        "treaty": entry.treaty,
-        "run": entry.run,
-        "round": entry.round,
-        "theta": _packed(entry.theta),
-        "answer": _packed(entry.answer),
-        "event": _plain_event(entry.event),
-    }
-
-
-def _entry(body: dict[str, Any]) -> Entry:
-    return Entry(
-        body["treaty"],
-        body["run"],
-        body["round"],
-        _unpacked(body["theta"]),
-        _unpacked(body["answer"]),
-        _read_event(body["event"]),
-    )
-
-
-def _packed(values: tuple[float, ...]) -> str:
-    """Doubles, little-endian, to the last bit."""
-    return base64.b64encode(struct.pack(f"<{len(values)}d", *values)).decode()
-
-
-def _unpacked(text: str) -> tuple[float, ...]:
-    data = base64.b64decode(text)
-    return struct.unpack(f"<{len(data) // 8}d", data)
-
-
-def _plain_event(event: DpEvent) -> dict[str, Any]:
-    if isinstance(event, LaplaceDpEvent | GaussianDpEvent):
-        return {"name": type(event).__name__, "noise_multiplier": float(event.noise_multiplier)}
-    if isinstance(event, NonPrivateDpEvent):
-        return {"name": "NonPrivateDpEvent"}
-    raise TreatyError(f"the ledger has no words for a {type(event).__name__}")
-
-
-def _read_event(plain: dict[str, Any]) -> DpEvent:
-    kinds = {"LaplaceDpEvent": LaplaceDpEvent, "GaussianDpEvent": GaussianDpEvent}
-    if plain["name"] in kinds:
-        return kinds[plain["name"]](plain["noise_multiplier"])
-    return NonPrivateDpEvent()

@@ -83,6 +83,17 @@ def epsilon_spent(ledger: Ledger, treaty: str) -> Fraction:
     return Fraction(grant.budget.epsilon) * ledger.answers_given(treaty) / grant.answers
 
 
+def charge(grant: Grant, given: int) -> Fraction:
+    """Return the ε that so many answers stand for, on their own.
+
+    Pure ε adds up answer by answer. Of an (ε, δ) grant a part of the answers is not a part of the ε at
+    the same δ: with the first answer all of it counts.
+    """
+    if grant.budget.delta > 0:
+        return Fraction(grant.budget.epsilon) if given else Fraction(0)
+    return Fraction(grant.budget.epsilon) * given / grant.answers
+
+
 def check_room(entry: Entry, grant: Grant | None, given: int, before: Entry | None) -> None:
     """Refuse an entry that its grant does not cover.
 

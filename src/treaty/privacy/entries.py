@@ -1,0 +1,59 @@
+"""An entry of a ledger as plain data, to the last bit, and back."""
+
+import base64
+import struct
+from typing import Any
+
+from dp_accounting import DpEvent, GaussianDpEvent, LaplaceDpEvent, NonPrivateDpEvent
+
+from treaty.errors import TreatyError
+from treaty.privacy.ledger import Entry
+
+
+def plain_entry(entry: Entry) -> dict[str, Any]:
+    """Return an entry as plain data."""
+    return {
+        "treaty": entry.treaty,
+        "run": entry.run,
+        "round": entry.round,
+        "theta": _packed(entry.theta),
+        "answer": _packed(entry.answer),
+        "event": _plain_event(entry.event),
+    }
+
+
+def read_entry(body: dict[str, Any]) -> Entry:
+    """Return the entry that plain data is."""
+    return Entry(
+        body["treaty"],
+        body["run"],
+        body["round"],
+        _unpacked(body["theta"]),
+        _unpacked(body["answer"]),
+        _read_event(body["event"]),
+    )
+
+
+def _packed(values: tuple[float, ...]) -> str:
+    """Doubles, little-endian, to the last bit."""
+    return base64.b64encode(struct.pack(f"<{len(values)}d", *values)).decode()
+
+
+def _unpacked(text: str) -> tuple[float, ...]:
+    data = base64.b64decode(text)
+    return struct.unpack(f"<{len(data) // 8}d", data)
+
+
+def _plain_event(event: DpEvent) -> dict[str, Any]:
+    if isinstance(event, LaplaceDpEvent | GaussianDpEvent):
+        return {"name": type(event).__name__, "noise_multiplier": float(event.noise_multiplier)}
+    if isinstance(event, NonPrivateDpEvent):
+        return {"name": "NonPrivateDpEvent"}
+    raise TreatyError(f"the ledger has no words for a {type(event).__name__}")
+
+
+def _read_event(plain: dict[str, Any]) -> DpEvent:
+    kinds = {"LaplaceDpEvent": LaplaceDpEvent, "GaussianDpEvent": GaussianDpEvent}
+    if plain["name"] in kinds:
+        return kinds[plain["name"]](plain["noise_multiplier"])
+    return NonPrivateDpEvent()
