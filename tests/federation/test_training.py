@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from dataclasses import replace
 
 import pytest
 from world import NAMES, World, treaty_text, write_rows
@@ -200,6 +201,33 @@ def test_an_owner_that_only_says_it_is_ready_is_left_alone(tmp_path):
         given = world.given()
         assert given[NAMES[0]] <= 2
         assert given[NAMES[1]] + given[NAMES[2]] == 6
+
+
+def test_an_answer_that_comes_just_in_time_is_not_thrown_away(tmp_path):
+    """Spent is spent: however short the deadline, an answer that is there is used."""
+    with _world(tmp_path, treaty_text("one-at-a-time", 6)) as world:
+
+        async def train():
+            await world.prepare()
+            async with world.agents():
+                training = world.training(deadline=5.0)
+                conductor = training._conductor
+                heard = conductor._on_answer
+
+                async def late(message):
+                    await heard(message)
+                    # The round's answer is in, and its time is over before anybody looks.
+                    conductor._manner = replace(conductor._manner, deadline=0.0)
+                    asyncio.get_running_loop().call_later(
+                        0.02, lambda: setattr(conductor, "_manner", manner)
+                    )
+
+                manner = conductor._manner
+                conductor._on_answer = late
+                return await training.run()
+
+        _run(train())
+        assert sum(world.given().values()) == 6
 
 
 def test_when_everybody_refuses_it_is_said(tmp_path):

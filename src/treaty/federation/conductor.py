@@ -219,13 +219,12 @@ class Conductor:
                 self._show(awaited)
             awaited.changed.clear()
             if awaited.missing:
-                wait = self._manner.patience
-                if self._manner.quorum is not None or not learner.synchronous:
-                    wait = min(wait, max(0.01, began + self._manner.deadline - loop.time()))
-                await _within(awaited.changed.wait(), wait)
-            if self._enough(awaited, loop.time() - began):
+                left, wait = began + self._manner.deadline - loop.time(), self._manner.patience
+                await _within(awaited.changed.wait(), min(left, wait) if left > 0 else wait)
+            waited = loop.time() - began
+            if self._enough(awaited, waited):
                 break
-            if not learner.synchronous and loop.time() - began >= self._manner.deadline:
+            if awaited.missing and not learner.synchronous and waited >= self._manner.deadline:
                 self._give_up(awaited, loop.time())
                 return
         if awaited.refusals and not learner.synchronous:
