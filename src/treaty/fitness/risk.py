@@ -4,6 +4,7 @@ import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from typing import cast
 
 import numpy as np
 
@@ -101,6 +102,14 @@ class RowRisk(Risk):
         self.y = y
         self.n, self.dimension = x.shape
 
+    def in_single_precision(self) -> "RowRisk":
+        """Return the same records in single precision: some four times as fast, for simulations.
+
+        Sums over rows are still added up in double precision, block by block.
+        """
+        x, y = (np.ascontiguousarray(a, dtype=np.float32) for a in (self.x, self.y))
+        return RowRisk(self.loss, cast(FloatArray, x), cast(FloatArray, y))
+
     def _blocks(self, share: range, models: int) -> Iterator[tuple[Loss, FloatArray, FloatArray]]:
         rows = min(BLOCK_ROWS, max(64, WORKING_SET // max(1, models)))
         for start in range(share.start, share.stop, rows):
@@ -112,7 +121,7 @@ class RowRisk(Risk):
         """Return the mean loss at each θ."""
         models = _stack(theta)
         total = np.zeros(len(models))
-        for part, transposed in _portions(models):
+        for part, transposed in _portions(models, self.x.dtype):
 
             def sums(share: range, transposed: FloatArray = transposed) -> FloatArray:
                 mine = np.zeros(transposed.shape[1])
@@ -127,7 +136,7 @@ class RowRisk(Risk):
         """Return the mean (sub)gradient at each θ."""
         models = _stack(theta)
         total = np.zeros_like(models)
-        for part, transposed in _portions(models):
+        for part, transposed in _portions(models, self.x.dtype):
 
             def sums(share: range, transposed: FloatArray = transposed) -> FloatArray:
                 mine = np.zeros(transposed.shape[::-1])
@@ -262,9 +271,11 @@ def _stack(theta: FloatArray) -> FloatArray:
     return theta.reshape(-1, theta.shape[-1])
 
 
-def _portions(models: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+def _portions(
+    models: FloatArray, kind: np.dtype[np.float64]
+) -> Iterator[tuple[slice, FloatArray]]:
     """Cut a long stack of models so that a block of rows times a portion stays bounded."""
     size = WORKING_SET // 64
     for start in range(0, len(models), size):
         part = slice(start, start + size)
-        yield part, np.ascontiguousarray(models[part].T)
+        yield part, np.ascontiguousarray(models[part].T, dtype=kind)

@@ -9,12 +9,14 @@ import polars as pl
 
 from treaty.errors import TreatyError
 from treaty.records import DictionaryTerms, Feature, OneHot, Ordinal, Target
-from treaty.reproduce.study import Kind, Study
+from treaty.reproduce.study import Kind, Study, one_sample
 
 FULL_ROWS = 2_350_000
 FACILITIES = 213
 LARGE = 86
 """Hospitals with at least 10,000 discharges."""
+FEWEST = 10_000
+"""So many discharges a hospital must have to take part."""
 PUBLIC_ROWS = 50_000
 OWNER = "facility_name"
 AGES = ("0 to 17", "18 to 29", "30 to 49", "50 to 69", "70 or Older")
@@ -50,7 +52,7 @@ _NAMES = {
 }
 """How each column is called in the files of one year or another, in lower case with underscores."""
 
-_AGES = {"70 or older": "70 or Older", "0-17": "0 to 17", "18-29": "18 to 29", "30-49": "30 to 49"}
+_AGES = {"70 or older": "70 or Older", "0-17": "0 to 17", "18-29": "18 to 29", "30-49": "30 to 49", "50-69": "50 to 69"}
 _GENDERS = {"F": "Female", "M": "Male"}
 _EMERGENCY = {"Y": "Yes", "N": "No"}
 _DISPOSITIONS = (
@@ -78,7 +80,9 @@ def features(*, one_hot: bool = False) -> dict[str, Feature]:
 
 def study(frame: pl.DataFrame, kind: Kind, *, one_hot: bool = False) -> Study:
     """Return the study of discharges: principal components of the last 50,000 rows, by hospital."""
-    terms = DictionaryTerms(standardise="public", whiten=True, components=6, norm="l1")
+    terms = DictionaryTerms(
+        standardise="public", components=6, whiten=True, radius_quantile=0.98, norm="l1"
+    )
     public = min(PUBLIC_ROWS, len(frame) // 4)
     made = features(one_hot=one_hot)
     return Study("hospital", made, TARGET, terms, frame, public, kind, by=OWNER)
@@ -108,6 +112,7 @@ def _read(path: Path) -> pl.DataFrame:
         if found is None:
             raise TreatyError(f'{path}: there is no column "{names[-1]}": not SPARCS discharges')
         chosen[column] = found
+    raw = one_sample(raw, list(chosen.values()))
     text = raw.select(
         pl.col(name).cast(pl.String).str.strip_chars().alias(column)
         for column, name in chosen.items()

@@ -1,14 +1,29 @@
 """Where a study's rows become owners' records for an experiment."""
 
+import hashlib
 from collections.abc import Sequence
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 
-from treaty.arrays import FloatArray
-from treaty.fitness import Problem, Risk, risk_of
+from treaty.arrays import FloatArray, IntArray
+from treaty.fitness import Problem, Risk, RowRisk, risk_of
 from treaty.losses import Loss
 from treaty.reproduce.study import SAID, Study
+
+
+@dataclass(frozen=True, eq=False)
+class Holdings:
+    """Which rows are whose.
+
+    Args:
+        rows: the indices of every owner's rows, by name.
+        records: how many records each owner has. More than rows where each row stands for several.
+    """
+
+    rows: dict[str, IntArray]
+    records: dict[str, int]
 
 
 class Lab:
@@ -21,7 +36,8 @@ class Lab:
 
     def __init__(self, study: Study, seed: int = 0) -> None:
         self.study = study
-        self._seed = seed
+        self.seed = seed
+        self.dealt = lru_cache(maxsize=64)(self._dealt)
 
     @cached_property
     def rows(self) -> tuple[FloatArray, FloatArray]:
@@ -35,6 +51,14 @@ class Lab:
         blocks = list(self.study.blocks(self.study.public))
         return np.concatenate([x for x, _ in blocks]), np.concatenate([y for _, y in blocks])
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of all rows and of how more are drawn: results of other rows are not mixed up."""
+        made = hashlib.blake2b(f"{self.study.name} {self.seed}".encode(), digest_size=16)
+        for values in (*self.rows, *self.public):
+            made.update(np.ascontiguousarray(values).data)
+        return made.hexdigest()
+
     def problem(self, loss: Loss, ridge: float, theta_max: float) -> Problem:
         """Return what is learnt from these rows."""
         dictionary = self.study.encoder.dictionary
@@ -42,17 +66,55 @@ class Lab:
             loss, self.study.encoder.domain, ridge, theta_max, dictionary.intercept_index
         )
 
-    def risks(self, loss: Loss, sizes: Sequence[int]) -> dict[str, Risk]:
-        """Return owners' records: the first n₁ rows, the next n₂, and so on.
+    def _dealt(self, sizes: tuple[int, ...]) -> Holdings:
+        """Deal rows out as the papers do: the first n₁, the next n₂, and so on.
 
         Where there are fewer rows than that, they are drawn with replacement; `said` tells.
         """
-        x, y = self.rows
+        total = len(self.rows[1])
         order = np.arange(sum(sizes))
-        if len(order) > len(y):
-            order = np.random.default_rng(self._seed).integers(len(y), size=len(order))
+        if len(order) > total:
+            order = np.random.default_rng(self.seed).integers(total, size=len(order))
         parts = np.split(order, np.cumsum(sizes)[:-1])
-        return {f"owner {i + 1}": risk_of(loss, x[part], y[part]) for i, part in enumerate(parts)}
+        names = [f"owner {i + 1}" for i in range(len(sizes))]
+        return Holdings(
+            dict(zip(names, parts, strict=True)), dict(zip(names, sizes, strict=True))
+        )
+
+    def by_owner(self, fewest: int, full: int) -> Holdings:
+        """Return every owner named in the rows that has at least so many records.
+
+        Where the rows are a part of `full` ones, each stands for several records.
+
+        Args:
+            fewest: how many records an owner must have.
+            full: how many rows the whole file has.
+        """
+        study = self.study
+        assert study.by is not None
+        times = max(1.0, full / len(study.frame)) if len(study.frame) < 0.9 * full else 1.0
+        names, owner, counts = np.unique(
+            study.private[study.by].to_numpy(), return_inverse=True, return_counts=True
+        )
+        order = np.argsort(owner, kind="stable")
+        parts = np.split(order, np.cumsum(counts)[:-1])
+        large = {
+            str(name): part
+            for name, part in zip(names, parts, strict=True)
+            if round(times * len(part)) >= fewest
+        }
+        return Holdings(large, {name: round(times * len(part)) for name, part in large.items()})
+
+    def risks(self, loss: Loss, holdings: Holdings) -> dict[str, Risk]:
+        """Return the records of every owner, as what they say about a model."""
+        x, y = self.rows
+        return {name: risk_of(loss, x[rows], y[rows]) for name, rows in holdings.rows.items()}
+
+    def sample(self, loss: Loss, rows: int) -> RowRisk:
+        """Return some of all owners' rows, evenly spread over their order."""
+        x, y = self.rows
+        some = np.linspace(0, len(y) - 1, min(rows, len(y))).astype(int)
+        return RowRisk(loss, np.ascontiguousarray(x[some]), y[some])
 
     def said(self, sizes: Sequence[int]) -> str:
         """Return in words which kind of rows an experiment of such sizes shows."""

@@ -8,7 +8,7 @@ import polars as pl
 
 from treaty.errors import TreatyError
 from treaty.records import DictionaryTerms, Feature, Number, OneHot, Ordinal, Target
-from treaty.reproduce.study import Kind, Study
+from treaty.reproduce.study import Kind, Study, one_sample
 
 FULL_ROWS = 890_000
 PUBLIC_ROWS = 10_000
@@ -100,6 +100,7 @@ def read(path: str | Path) -> pl.DataFrame:
     missing = [column for column in COLUMNS if column not in raw.columns]
     if missing:
         raise TreatyError(f'{path}: there is no column "{missing[0]}": not LendingClub\'s loans')
+    raw = one_sample(raw, COLUMNS)
     text = raw.select(pl.col(column).cast(pl.String).str.strip_chars() for column in COLUMNS)
     frame = text.with_columns(
         pl.col([*NUMBERS, TARGET.column]).str.extract(r"(-?[0-9.]+)").cast(pl.Float64, strict=False)

@@ -77,20 +77,17 @@ class Study:
             x = np.ascontiguousarray(self.encoder.x(part))
             yield x, self.target.encode(part[self.target.column], Counts())
 
-    def split(self, sizes: Sequence[int]) -> list[pl.DataFrame]:
-        """Deal the owners' rows out as the papers do: the first n₁, the next n₂, and so on."""
-        if sum(sizes) > len(self.private):
-            raise TreatyError(
-                f"{self.name}: {sum(sizes):,} records are asked for, and there are "
-                f"{len(self.private):,}"
-            )
-        starts = np.concatenate([[0], np.cumsum(sizes)])
-        return [self.private.slice(int(a), n) for a, n in zip(starts, sizes, strict=False)]
 
-    def owners(self, fewest: int) -> dict[str, pl.DataFrame]:
-        """Return the rows of every owner with at least so many, by name."""
-        if self.by is None:
-            raise TreatyError(f"{self.name}: rows are dealt out in order, they have no owners")
-        parts = self.private.partition_by(self.by, as_dict=True, maintain_order=True)
-        named = {str(key[0]): part for key, part in parts.items() if key[0] is not None}
-        return {name: part for name, part in sorted(named.items()) if len(part) >= fewest}
+def one_sample(raw: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Return the largest complete sample of a file that was merged from several.
+
+    Such a file says in a column `source` where each row is from. Samples differ in whom they hold and in
+    what they leave out, so they are not mixed.
+    """
+    if "source" not in raw.columns:
+        return raw
+    complete = raw.filter(pl.all_horizontal(pl.col(column).is_not_null() for column in columns))
+    if complete.is_empty():
+        return raw
+    largest = complete.group_by("source").len().sort("len", "source").row(-1)[0]
+    return raw.filter(pl.col("source") == largest)

@@ -7,7 +7,7 @@ import numpy as np
 
 from treaty.arrays import FloatArray, IntArray
 from treaty.errors import TreatyError
-from treaty.fitness import MomentRisk, Risk, pooled
+from treaty.fitness import MomentRisk, PooledRisk, Risk, pooled
 from treaty.learners import Bloc, Plan
 
 _STACKED = 32
@@ -28,6 +28,31 @@ def exact_answers(plan: Plan, blocs: Sequence[Bloc], risks: Mapping[str, Risk]) 
     if len(of_bloc) == 1 or len({id(risks[party.name]) for party in plan.parties}) == 1:
         # One bloc, or owners that all hold the same stand-in: everybody answers alike.
         return lambda bloc, theta: of_bloc[0].gradient(theta)
+    common, of_bloc = _apart(of_bloc)
+    own = _of_its_own(of_bloc)
+    return own if common is None else lambda bloc, theta: own(bloc, theta) + common.gradient(theta)
+
+
+def _apart(of_bloc: Sequence[Risk]) -> tuple[Risk | None, Sequence[Risk]]:
+    """Part what all pools have in common, to be asked once for all, from what each has of its own."""
+    pools = [risk for risk in of_bloc if isinstance(risk, PooledRisk)]
+    if len(pools) < len(of_bloc):
+        return None, of_bloc
+    inside = [{(id(r), w) for r, w in zip(p.risks, p.weights, strict=True)} for p in pools]
+    shared = set[tuple[int, float]].intersection(*inside)
+    if not shared or any(len(has) == len(shared) for has in inside):
+        return None, of_bloc
+    members = [list(zip(p.risks, p.weights, strict=True)) for p in pools]
+    in_common = [(r, w) for r, w in members[0] if (id(r), w) in shared]
+    own = [[(r, w) for r, w in has if (id(r), w) not in shared] for has in members]
+    return _pool(in_common), [_pool(has) for has in own]
+
+
+def _pool(weighted: Sequence[tuple[Risk, float]]) -> Risk:
+    return pooled([risk for risk, _ in weighted], [weight for _, weight in weighted])
+
+
+def _of_its_own(of_bloc: Sequence[Risk]) -> Exact:
     moments = [risk.moments for risk in of_bloc if isinstance(risk, MomentRisk)]
     if len(moments) == len(of_bloc):
         return _from_moments(

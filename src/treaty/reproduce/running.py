@@ -1,0 +1,99 @@
+"""How a trial is run, and how it is forecast from public rows."""
+
+import math
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from treaty.fitness import RowRisk
+from treaty.forecast.rehearsal import rehearse
+from treaty.forecast.stage import Stage, stages
+from treaty.forecast.stand_in import Fold, StandIn, cross_fitted
+from treaty.records import Counts
+from treaty.records.encoder import encode
+from treaty.reproduce.setting import Setting
+from treaty.reproduce.trial import Outcome, Trial
+from treaty.simulation import simulate
+
+FOLDS = 4
+FORECAST_RUNS = 12
+FORECAST_PRECISION = 0.1
+FORECAST_ROWS = 1_000
+"""On so many rows of a fold the effect of clipping is estimated."""
+
+
+class Runner:
+    """Runs the trials of one setting.
+
+    Args:
+        setting: the setting.
+        runs: how many runs of every trial.
+        seed: of clocks and noise.
+    """
+
+    def __init__(self, setting: Setting, *, runs: int = 100, seed: int = 0) -> None:
+        self.setting = setting
+        self.runs = runs
+        self.seed = seed
+
+    def run(self, trial: Trial) -> Outcome:
+        """Train many times, and forecast what that comes to where it is wanted."""
+        setting = self.setting
+        result = simulate(
+            setting.plan(trial),
+            setting.trained_on(trial),
+            runs=self.runs,
+            seed=self.seed,
+            record="every" if trial.every else "final",
+            measured_with=setting.stick(trial.sizes),
+        )
+        p25, median, p75 = result.percentiles(25, 50, 75)
+        return Outcome(
+            mean=result.mean,
+            error=result.standard_error,
+            rounds=tuple(result.rounds.tolist()),
+            p25=tuple(p25.tolist()),
+            median=tuple(median.tolist()),
+            p75=tuple(p75.tolist()),
+            forecast=self._forecast(trial) if trial.foretold else None,
+        )
+
+    def _forecast(self, trial: Trial) -> tuple[float, float, float]:
+        """Rehearse the trial's plan on cross-fitted halves of the public rows."""
+        plan = self.setting.plan(trial)
+        clips = plan.problem is not self.setting.problem
+        names = [party.name for party in plan.parties]
+        ready: list[Stage] = []
+        for stage, fold in zip(self._stages, self._folds, strict=True):
+            risks = {name: stage.risks.get(name) or next(iter(stage.risks.values())) for name in names}
+            if clips:
+                rows = RowRisk(self.setting.loss, fold.x[:FORECAST_ROWS], fold.y[:FORECAST_ROWS])
+                risks = self.setting.clipped(risks, rows)
+            ready.append(replace(stage, risks=risks))
+        told = rehearse(
+            plan, ready, precision=FORECAST_PRECISION, runs=FORECAST_RUNS, seed=self.seed + 1
+        ).psi
+        return told.value, told.low, told.high
+
+    @cached_property
+    def _folds(self) -> list[Fold]:
+        study = self.setting.lab.study
+        counts = Counts()
+        public = study.public
+        owner = None if study.by is None else public[study.by].to_numpy().astype(np.str_)
+        rows = StandIn(
+            encode(study.features, public, counts),
+            study.target.encode(public[study.target.column], counts),
+            "public",
+            owner,
+        )
+        return cross_fitted(study.terms, study.features, study.encoder.dictionary, rows, FOLDS)
+
+    @cached_property
+    def _stages(self) -> list[Stage]:
+        """The public rows made ready: of owners that are alike, one stands for all."""
+        named = self.setting.lab.study.by is not None
+        sizes = None if named else (1_000_000,)
+        trial = Trial(self.setting.name, sizes, (math.inf,), "supremum", 1.0)
+        return stages(self.setting.plan(trial), self._folds)

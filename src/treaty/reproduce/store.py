@@ -1,0 +1,73 @@
+"""Results kept in a folder, so that an interrupted reproduction goes on where it was."""
+
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import treaty
+from treaty.errors import TreatyError
+
+_CODE = (
+    "fitness", "forecast", "learners", "losses", "privacy", "records", "simulation",
+    "reproduce/study.py", "reproduce/lending.py", "reproduce/fraud.py", "reproduce/hospital.py",
+    "reproduce/lab.py", "reproduce/setting.py", "reproduce/tuning.py", "reproduce/running.py",
+)  # fmt: skip
+"""The code that a result depends on."""
+
+
+class Store:
+    """One small file a result, named by a hash of all it depends on.
+
+    Args:
+        folder: where; made if it is missing. None keeps nothing.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        if folder is not None:
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise TreatyError(f"{folder}: cannot be made ({error.strerror})") from error
+
+    def path(self, depends_on: dict[str, Any]) -> Path | None:
+        """Return the file of a result."""
+        if self._folder is None:
+            return None
+        text = json.dumps({**depends_on, "code": _code()}, sort_keys=True)
+        return self._folder / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
+
+    def has(self, depends_on: dict[str, Any]) -> bool:
+        """Whether a result is there."""
+        path = self.path(depends_on)
+        return path is not None and path.exists()
+
+    def get(self, depends_on: dict[str, Any], make: Callable[[], Any]) -> Any:
+        """Return a result, from its file or made now; a file that is no JSON is made again."""
+        path = self.path(depends_on)
+        if path is None:
+            return make()
+        try:
+            return json.loads(path.read_text())
+        except (OSError, ValueError):
+            pass
+        made = make()
+        beside = path.with_suffix(f".{os.getpid()}")
+        beside.write_text(json.dumps(made))
+        beside.replace(path)
+        return made
+
+
+@functools.cache
+def _code() -> str:
+    """Return a hash of the code that results depend on: those of other code are not taken for its own."""
+    made = hashlib.sha256()
+    for name in _CODE:
+        path = Path(treaty.__file__).parent / name
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            made.update(file.read_bytes())
+    return made.hexdigest()

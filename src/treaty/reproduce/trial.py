@@ -1,0 +1,66 @@
+"""One trial of an experiment: what is run, and what it came to."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from treaty.plain import Plain
+
+Noise = Literal["read off", "supremum", "corrected"]
+"""Whence Ξ, and for how many answers each owner's noise is made.
+
+- "read off": the largest gradient among the private records at θ*, and noise for T answers. The papers
+  give no number for Ξ; theirs are of this size. Not private: Ξ itself tells about a record.
+- "supremum": over the public domain and all of Θ, for T answers: what the papers' theorems need.
+- "corrected": gradients clipped to a norm C chosen on public rows, Ξ = C, where that is less than the
+  supremum; and noise for as many answers as an owner gives at most, which it enforces.
+"""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What is run.
+
+    Args:
+        setting: the name of the setting.
+        sizes: how many records each owner has; None for the owners named in the rows.
+        budgets: ε of every owner, or one for all.
+        noise: whence Ξ, and for how many answers.
+        step: the learner's step size: c₁ or ρ.
+        every: whether ψ is kept after every round.
+        foretold: whether it is forecast, too.
+    """
+
+    setting: str
+    sizes: tuple[int, ...] | None
+    budgets: tuple[float, ...]
+    noise: Noise
+    step: float
+    every: bool = False
+    foretold: bool = False
+
+
+class Outcome(Plain):
+    """What the runs of a trial came to.
+
+    Args:
+        mean: the mean of ψ at the end.
+        error: its Monte-Carlo standard error.
+        rounds: the rounds that were recorded.
+        p25: the 25% percentile of ψ after each of them.
+        median: the median.
+        p75: the 75% percentile.
+        forecast: the ψ that was forecast from the public rows, with its 90% interval.
+    """
+
+    mean: float
+    error: float
+    rounds: tuple[int, ...]
+    p25: tuple[float, ...]
+    median: tuple[float, ...]
+    p75: tuple[float, ...]
+    forecast: tuple[float, float, float] | None = None
+
+    @property
+    def spread(self) -> float:
+        """The distance of the quartiles at the end."""
+        return self.p75[-1] - self.p25[-1]

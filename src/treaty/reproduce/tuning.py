@@ -1,0 +1,68 @@
+"""Step sizes: the papers give none, so one is chosen for each experiment, on public rows alone."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from treaty.fitness import RowRisk, optimum
+from treaty.fitness.yardstick import Yardstick
+from treaty.learners import Plan
+from treaty.learners.geometry import public_geometry
+from treaty.privacy import Budget
+from treaty.reproduce.setting import Setting
+from treaty.reproduce.trial import Noise, Trial
+from treaty.simulation import simulate
+
+PACES = tuple(float(pace) for pace in 2.0 ** np.arange(-8, 4))
+"""The steps tried, in multiples of 1/smoothness of the public rows."""
+BUDGETS = (0.1, 1.0, 10.0)
+"""One step size has to serve them all, as in the papers' figures."""
+RUNS = 20
+
+
+def chosen_step(
+    setting: Setting,
+    noise: Noise,
+    sizes: tuple[int, ...] | None,
+    budgets: Sequence[float] = BUDGETS,
+    seed: int = 0,
+) -> float:
+    """Return the c₁ or ρ with the least geometric mean of ψ over some budgets, on public rows.
+
+    That is in the papers' favour: they say nothing about theirs. Clipping is left out here.
+    """
+    public = setting.public
+    rows = public.in_single_precision() if isinstance(public, RowRisk) else public
+    stick = Yardstick(setting.problem, rows, optimum(setting.problem, public))
+    scores: dict[float, float] = {}
+    for pace in PACES:
+        step = step_of(setting, pace, sizes)
+        psi: list[float] = []
+        for epsilon in budgets:
+            plan = _unclipped(setting, Trial(setting.name, sizes, (epsilon,), noise, step))
+            everybody = {party.name: rows for party in plan.parties}
+            psi.append(simulate(plan, everybody, runs=RUNS, seed=seed, measured_with=stick).mean)
+        scores[step] = float(np.log(np.maximum(psi, 1e-12)).mean())
+    return min(scores, key=lambda step: scores[step])
+
+
+def step_of(setting: Setting, pace: float, sizes: tuple[int, ...] | None) -> float:
+    """Return c₁ = pace/L, or the ρ for which Nρ/(T²σ)·max n_i/n = pace/L; L is the smoothness."""
+    problem = setting.problem
+    shape = public_geometry(problem, setting.public, np.zeros(problem.dimension))
+    if setting.synchronous:
+        return pace / shape.smoothness
+    records = np.array(list(setting.holdings(sizes).records.values()), dtype=float)
+    share = float(records.max() / records.sum())
+    return pace / shape.smoothness / share * setting.horizon**2 * problem.ridge / len(records)
+
+
+def _unclipped(setting: Setting, trial: Trial) -> Plan:
+    """Return the plan with all of its noise, but on the loss as it is."""
+    plan = setting.plan(trial)
+    factor = setting.problem.gradient_bound("l1") / plan.problem.gradient_bound("l1")
+    parties = tuple(
+        replace(party, budget=Budget(party.budget.epsilon * factor)) for party in plan.parties
+    )
+    return replace(plan, problem=setting.problem, parties=parties)
