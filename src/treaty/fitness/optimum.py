@@ -137,8 +137,10 @@ def _line_search(
 ) -> FloatArray:
     """Return the point on θ + t·direction, t ∈ (0, 1], where the derivative along it turns."""
 
+    of_risk = risk.along(theta, direction)
+
     def along(t: float) -> float:
-        return float(_gradient(problem, risk, theta + t * direction) @ direction)
+        return problem.ridge * float((theta + t * direction) @ direction) + of_risk(t)
 
     if along(1.0) <= 0 or along(0.0) >= 0:
         return theta + direction

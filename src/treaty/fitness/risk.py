@@ -36,6 +36,10 @@ class Risk(ABC):
     def hessian(self, theta: FloatArray) -> FloatArray:
         """Return the mean Hessian at one θ, shape (p, p)."""
 
+    def along(self, theta: FloatArray, direction: FloatArray) -> Callable[[float], float]:
+        """Return the derivative along a direction d, as a function of t: ∇ at θ + t·d, times d."""
+        return lambda t: float(self.gradient(theta + t * direction) @ direction)
+
     @abstractmethod
     def with_loss(self, loss: Loss) -> "Risk":
         """Return the risk of the same records under another loss."""
@@ -156,8 +160,18 @@ class RowRisk(Risk):
         """Return (1/n) Σ φ″(θᵀx, y) x xᵀ."""
         total = np.zeros((self.dimension, self.dimension))
         for loss, x, y in self._blocks(range(self.n), self.dimension):
-            total += x.T @ (loss.curvature(x @ theta[:, None], y) * x)
+            curvature = loss.curvature(x @ theta[:, None], y)
+            bent = np.flatnonzero(curvature)
+            if len(bent) < len(x) // 2:
+                x, curvature = x[bent], curvature[bent]
+            total += x.T @ (curvature * x)
         return total / self.n
+
+    def along(self, theta: FloatArray, direction: FloatArray) -> Callable[[float], float]:
+        """Return the derivative along a direction; its scores are computed once for every t."""
+        loss, y = self.loss.on(self.x), self.y[:, None]
+        begin, moves = self.x @ theta[:, None], self.x @ direction[:, None]
+        return lambda t: float(np.mean(loss.slope(begin + t * moves, y) * moves))
 
     def with_loss(self, loss: Loss) -> Risk:
         """Return the risk of the same rows under another loss."""
@@ -195,6 +209,13 @@ class PooledRisk(Risk):
     def hessian(self, theta: FloatArray) -> FloatArray:
         """Return the weighted mean of the Hessians."""
         return _weighted([r.hessian(theta) for r in self.risks], self.weights)
+
+    def along(self, theta: FloatArray, direction: FloatArray) -> Callable[[float], float]:
+        """Return the weighted mean of the derivatives."""
+        parts = [r.along(theta, direction) for r in self.risks]
+        return lambda t: sum(
+            weight * part(t) for weight, part in zip(self.weights, parts, strict=True)
+        )
 
     def with_loss(self, loss: Loss) -> Risk:
         """Return the pool under another loss."""

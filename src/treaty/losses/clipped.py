@@ -83,7 +83,8 @@ class _SlopeLimited(Loss):
 
     def slope(self, score: FloatArray, target: FloatArray) -> FloatArray:
         """Return φ′ limited to ±c."""
-        return np.clip(self.loss.slope(score, target), -self.limit, self.limit)
+        # Where limits differ from row to row, this is far faster than np.clip.
+        return np.maximum(np.minimum(self.loss.slope(score, target), self.limit), -self.limit)
 
     def slope_bound(self, score_bound: float, target: tuple[float, float]) -> float:
         """Return the unclipped bound."""

@@ -20,7 +20,7 @@ class Hinge(Loss):
 
     def slope(self, score: FloatArray, target: FloatArray) -> FloatArray:
         """Return −y where yz < 1, else 0."""
-        return np.where(score * target < 1.0, -target, 0.0)
+        return (score * target < 1.0) * -target
 
     def slope_bound(self, score_bound: float, target: tuple[float, float]) -> float:
         """Return 1."""

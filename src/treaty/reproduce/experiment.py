@@ -7,8 +7,8 @@ from typing import TypeAlias
 from treaty.reproduce.claim import Claim, counted, judge, near, slope
 from treaty.reproduce.figure import Figure, Grid, Lines, Rounds
 from treaty.reproduce.study import SAID
-from treaty.reproduce.trial import Noise, Outcome, Trial
-from treaty.reproduce.workshop import SettingName, Workshop
+from treaty.reproduce.trial import Noise, Outcome, SettingName, Step, Trial
+from treaty.reproduce.workshop import Workshop
 
 Seen: TypeAlias = Mapping[Trial, Outcome]
 Drawing: TypeAlias = Generator[Sequence[Trial], Seen, Figure]
@@ -39,7 +39,7 @@ class Experiment:
 
     def step(self, noise: Noise) -> float:
         """Return the step size."""
-        return self.workshop.step(self.name, noise, self.reference)
+        return self.workshop.step(Step(self.name, noise, self.reference))
 
     def trial(
         self,

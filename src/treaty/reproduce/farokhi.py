@@ -24,7 +24,7 @@ from treaty.reproduce.experiment import (
     surface_trials,
 )
 from treaty.reproduce.figure import Figure, Grid, Lines, Owners, Timing
-from treaty.reproduce.trial import Noise, Trial
+from treaty.reproduce.trial import Noise, Step, Trial
 from treaty.reproduce.workshop import Workshop
 
 LENDING_SIZES = (10_000, 25_000, 50_000, 100_000, 250_000)
@@ -232,10 +232,9 @@ def f6(workshop: Workshop) -> Drawing:
     at = Experiment(workshop, "F lending", equal(3, BANK_RECORDS))
 
     def drawn(noise: Noise, banks: int, epsilon: float, times: float = 1.0) -> Trial:
-        # In the papers' favour: a step size of its own for every number of banks and every budget.
+        # In the papers' favour: a step size of its own for every number of banks.
         sizes = equal(banks, BANK_RECORDS)
-        budgets = (epsilon,) if noise == "read off" else (1.0, 10.0)
-        step = workshop.step(at.name, noise, sizes, budgets) * times
+        step = workshop.step(Step(at.name, noise, sizes, (1.0, 10.0))) * times
         return Trial(at.name, sizes, (epsilon,), noise, step, foretold=times == 1)
 
     grid = [(banks, e) for banks in BANKS for e in BANK_BUDGETS]

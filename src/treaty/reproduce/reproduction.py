@@ -1,7 +1,7 @@
 """Both papers once more: every figure, every claim."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from treaty.errors import TreatyError
@@ -9,11 +9,12 @@ from treaty.reproduce import farokhi, wu
 from treaty.reproduce.claim import Claim
 from treaty.reproduce.experiment import Drawing
 from treaty.reproduce.figure import Figure
-from treaty.reproduce.trial import Trial
+from treaty.reproduce.trial import Outcome, Step, Trial
+from treaty.reproduce.workers import Job, fill
 from treaty.reproduce.workshop import Workshop
 
 FIGURES: Mapping[str, Callable[[Workshop], Drawing]] = {**wu.FIGURES, **farokhi.FIGURES}
-Tick = Callable[[int, int], None]
+Tick = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Reproduction:
 
     Args:
         figures: the figures, in the papers' order.
-        seconds: how long each took, by its key. Trials that figures share count for the first.
+        seconds: how long each took, by its key. What figures share counts for the first.
     """
 
     figures: tuple[Figure, ...]
@@ -47,7 +48,7 @@ def reproduce(
     workshop: Workshop,
     keys: Iterable[str] = (),
     *,
-    preparing: Tick | None = None,
+    processes: int = 1,
     progress: Tick | None = None,
 ) -> Reproduction:
     """Run the trials of figures, draw them up and judge their claims.
@@ -55,40 +56,71 @@ def reproduce(
     Args:
         workshop: where trials are run; it keeps their results.
         keys: which figures; all if none is given.
-        preparing: called with (figures made ready, figures): step sizes are chosen first.
-        progress: called with (done, all), in units of about equal time.
+        processes: how many trials are run at once.
+        progress: called with what is being done, and with (done, all) in units of about equal time.
     """
     names = wanted(keys)
     seconds = dict.fromkeys(names, 0.0)
-    drawings: dict[str, Drawing] = {}
-    needed: dict[str, list[Trial]] = {}
-    for index, name in enumerate(names):
-        begun = time.perf_counter()
-        drawings[name] = FIGURES[name](workshop)
-        needed[name] = list(dict.fromkeys(next(drawings[name])))
-        seconds[name] += time.perf_counter() - begun
-        if preparing is not None:
-            preparing(index + 1, len(names))
-    every = list(dict.fromkeys(trial for trials in needed.values() for trial in trials))
-    costs = {trial: workshop.cost(trial) for trial in every if not workshop.known(trial)}
-    whole, done = sum(costs.values()), 0.0
+    asked = _AskedFor(workshop)
+    steps = {name: asked.steps(FIGURES[name]) for name in names}
+    _fill(workshop, steps, processes, seconds, "choosing step sizes on public rows", progress)
+    drawings = {name: FIGURES[name](workshop) for name in names}
+    trials = {name: list(dict.fromkeys(next(drawings[name]))) for name in names}
+    _fill(workshop, trials, processes, seconds, "training", progress)
     figures: list[Figure] = []
     for name in names:
         begun = time.perf_counter()
-        seen = {}
-        for trial in needed[name]:
-            seen[trial] = workshop.run(trial)
-            done += costs.pop(trial, 0.0)
-            if progress is not None and whole > 0:
-                progress(round(1_000 * done / whole), 1_000)
+        seen = {trial: workshop.run(trial) for trial in trials[name]}
         figures.append(_drawn(drawings[name], seen))
         seconds[name] += time.perf_counter() - begun
     return Reproduction(tuple(figures), seconds)
 
 
-def _drawn(drawing: Drawing, seen: dict[Trial, object]) -> Figure:
+class _AskedFor(Workshop):
+    """A workshop that only notes which step sizes a figure asks for."""
+
+    def __init__(self, like: Workshop) -> None:
+        super().__init__(like.rows, like.store, runs=like.runs, seed=like.seed)
+        self.setting = like.setting
+        self._noted: list[Step] = []
+
+    def steps(self, figure: Callable[[Workshop], Drawing]) -> list[Step]:
+        """Return the step sizes a figure needs."""
+        self._noted = []
+        next(figure(self))
+        return list(dict.fromkeys(self._noted))
+
+    def step(self, wanted: Step) -> float:
+        """Note it; any number will do."""
+        self._noted.append(wanted)
+        return 1.0
+
+
+def _fill(
+    workshop: Workshop,
+    needed: Mapping[str, Sequence[Job]],
+    processes: int,
+    seconds: dict[str, float],
+    what: str,
+    progress: Tick | None,
+) -> None:
+    """Run what figures need and is not there; what several need counts for the first."""
+    first: dict[Job, str] = {}
+    for name, jobs in needed.items():
+        for job in jobs:
+            first.setdefault(job, name)
+    costs = {job: workshop.cost(job) for job in first if not workshop.known(job)}
+    whole, done = sum(costs.values()), 0.0
+    for job, took in fill(workshop, list(costs), processes):
+        seconds[first[job]] += took / processes
+        done += costs[job]
+        if progress is not None:
+            progress(what, round(1_000 * done / whole), 1_000)
+
+
+def _drawn(drawing: Drawing, seen: Mapping[Trial, Outcome]) -> Figure:
     try:
-        drawing.send(seen)  # pyright: ignore[reportArgumentType]
+        drawing.send(seen)
     except StopIteration as finished:
         return finished.value
     raise AssertionError("a drawing asks for its trials once")

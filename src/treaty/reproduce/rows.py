@@ -1,7 +1,9 @@
 """The rows a reproduction is made on: the public files, a part of them, or rows made in their place."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -10,8 +12,8 @@ from treaty.errors import TreatyError
 from treaty.reproduce import fraud, hospital, lending
 from treaty.reproduce.lab import Lab
 from treaty.reproduce.study import Kind, Study
-from treaty.reproduce.workshop import StudyName
 
+StudyName = Literal["lending", "fraud", "hospital"]
 FEWEST = 2_000
 """Fewer rows say nothing about experiments with hundreds of thousands."""
 _FULL = {
@@ -19,35 +21,66 @@ _FULL = {
     "fraud": fraud.FULL_ROWS,
     "hospital": hospital.FULL_ROWS,
 }
+_MAKES: dict[StudyName, Callable[[int, int], pl.DataFrame]] = {
+    "lending": lending.generate,
+    "fraud": fraud.generate,
+    "hospital": hospital.generate,
+}
 
 
-def lab_of(
-    name: StudyName,
-    files: Sequence[Path] = (),
-    *,
-    one_hot: bool = False,
-    share: float = 1.0,
-    seed: int = 0,
-) -> Lab:
-    """Return a study's rows, ready to be dealt out.
+@dataclass(frozen=True)
+class Rows:
+    """Where a reproduction's rows come from.
 
     Rows of a file with less than nine tenths of the published ones are a part. A part comes in an order
     that means nothing, so it is shuffled; and frauds beyond their natural rate are left out.
 
     Args:
-        name: the study.
-        files: the public file, or a part of it; several for hospitals. Without any, rows are made.
+        lending: LendingClub's file, or a part of it; without one, rows are made.
+        fraud: the card transactions, likewise.
+        hospital: SPARCS discharges, one file or several, likewise.
         one_hot: whether categories get a column each instead of integers, as the papers have them.
         share: of rows that are made: how many of the full number.
         seed: of rows that are made, shuffled, left out or drawn.
     """
-    frame, kind = _frame(name, files, share, seed)
-    if len(frame) < FEWEST:
-        raise TreatyError(
-            f"{files[0] if files else name}: {len(frame):,} rows are too few: at least {FEWEST:,} are "
-            "needed"
-        )
-    return Lab(_study(name, frame, kind, one_hot), seed)
+
+    lending: Path | None = None
+    fraud: Path | None = None
+    hospital: tuple[Path, ...] = ()
+    one_hot: bool = False
+    share: float = 1.0
+    seed: int = 0
+
+    def lab(self, name: StudyName) -> Lab:
+        """Return a study's rows, ready to be dealt out."""
+        files = self.files(name)
+        frame, kind = self._frame(name, files)
+        if len(frame) < FEWEST:
+            raise TreatyError(
+                f"{files[0] if files else name}: {len(frame):,} rows are too few: at least "
+                f"{FEWEST:,} are needed"
+            )
+        return Lab(_study(name, frame, kind, self.one_hot), self.seed)
+
+    def files(self, name: StudyName) -> tuple[Path, ...]:
+        """Return the files of a study."""
+        if name == "hospital":
+            return self.hospital
+        file = self.lending if name == "lending" else self.fraud
+        return () if file is None else (file,)
+
+    def _frame(self, name: StudyName, files: Sequence[Path]) -> tuple[pl.DataFrame, Kind]:
+        if not files:
+            return _MAKES[name](round(self.share * _FULL[name]), self.seed), "generated"
+        if name == "hospital":
+            frame = hospital.read(files)
+        else:
+            frame = (lending.read if name == "lending" else fraud.read)(files[0])
+        if len(frame) >= 0.9 * _FULL[name]:
+            return frame, "full"
+        if name == "fraud":
+            frame = _at_natural_rate(frame, self.seed)
+        return frame.sample(fraction=1.0, shuffle=True, seed=self.seed), "partial"
 
 
 def _study(name: StudyName, frame: pl.DataFrame, kind: Kind, one_hot: bool) -> Study:
@@ -56,26 +89,6 @@ def _study(name: StudyName, frame: pl.DataFrame, kind: Kind, one_hot: bool) -> S
     if name == "hospital":
         return hospital.study(frame, kind, one_hot=one_hot)
     return fraud.study(frame, kind)
-
-
-def _frame(
-    name: StudyName, files: Sequence[Path], share: float, seed: int
-) -> tuple[pl.DataFrame, Kind]:
-    if not files:
-        rows = round(share * _FULL[name])
-        made = {"lending": lending.generate, "fraud": fraud.generate, "hospital": hospital.generate}
-        return made[name](rows, seed), "generated"
-    if name == "hospital":
-        frame = hospital.read(files)
-    else:
-        if len(files) > 1:
-            raise TreatyError(f"--{name} takes one file, not {len(files)}")
-        frame = (lending.read if name == "lending" else fraud.read)(files[0])
-    if len(frame) >= 0.9 * _FULL[name]:
-        return frame, "full"
-    if name == "fraud":
-        frame = _at_natural_rate(frame, seed)
-    return frame.sample(fraction=1.0, shuffle=True, seed=seed), "partial"
 
 
 def _at_natural_rate(frame: pl.DataFrame, seed: int) -> pl.DataFrame:

@@ -19,11 +19,12 @@ from treaty.fitness import (
     pooled,
     risk_of,
 )
-from treaty.learners import Party, Plan, method_named
+from treaty.learners import Geometry, Party, Plan, method_named
+from treaty.learners.geometry import public_geometry
 from treaty.losses import Clipped, Loss, Squared
 from treaty.privacy import Budget
 from treaty.reproduce.lab import Holdings, Lab
-from treaty.reproduce.trial import Noise, Trial
+from treaty.reproduce.trial import Noise, SettingName, Trial
 
 CLIP_QUANTILE = 0.99
 """Gradients are clipped at this quantile of the public rows' gradients, at their own best model."""
@@ -48,7 +49,7 @@ class Setting:
 
     def __init__(
         self,
-        name: str,
+        name: SettingName,
         lab: Lab,
         loss: Loss,
         *,
@@ -115,6 +116,11 @@ class Setting:
     def public_model(self) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
         """The best model of the public rows."""
         return model_alone(self.problem, self.public)
+
+    @cached_property
+    def geometry(self) -> Geometry:
+        """The shape of the problem, on the public rows."""
+        return public_geometry(self.problem, self.public, np.zeros(self.problem.dimension))
 
     @cached_property
     def clip(self) -> float:

@@ -23,34 +23,28 @@ class Store:
     """One small file a result, named by a hash of all it depends on.
 
     Args:
-        folder: where; made if it is missing. None keeps nothing.
+        folder: where; made if it is missing.
     """
 
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
-        if folder is not None:
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise TreatyError(f"{folder}: cannot be made ({error.strerror})") from error
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise TreatyError(f"{folder}: cannot be made ({error.strerror})") from error
 
-    def path(self, depends_on: dict[str, Any]) -> Path | None:
+    def path(self, depends_on: dict[str, Any]) -> Path:
         """Return the file of a result."""
-        if self._folder is None:
-            return None
         text = json.dumps({**depends_on, "code": _code()}, sort_keys=True)
-        return self._folder / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
+        return self.folder / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
 
     def has(self, depends_on: dict[str, Any]) -> bool:
         """Whether a result is there."""
-        path = self.path(depends_on)
-        return path is not None and path.exists()
+        return self.path(depends_on).exists()
 
     def get(self, depends_on: dict[str, Any], make: Callable[[], Any]) -> Any:
         """Return a result, from its file or made now; a file that is no JSON is made again."""
         path = self.path(depends_on)
-        if path is None:
-            return make()
         try:
             return json.loads(path.read_text())
         except (OSError, ValueError):

@@ -5,6 +5,7 @@ from typing import Literal
 
 from treaty.plain import Plain
 
+SettingName = Literal["W lending", "W fraud", "F lending", "F hospital", "F fraud"]
 Noise = Literal["read off", "supremum", "corrected"]
 """Whence Ξ, and for how many answers each owner's noise is made.
 
@@ -30,13 +31,30 @@ class Trial:
         foretold: whether it is forecast, too.
     """
 
-    setting: str
+    setting: SettingName
     sizes: tuple[int, ...] | None
     budgets: tuple[float, ...]
     noise: Noise
     step: float
     every: bool = False
     foretold: bool = False
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step size that is to be chosen on public rows.
+
+    Args:
+        setting: the name of the setting.
+        noise: whence Ξ, and for how many answers.
+        sizes: how many records each owner has; None for the owners named in the rows.
+        budgets: the ε it has to serve, all owners having the same.
+    """
+
+    setting: SettingName
+    noise: Noise
+    sizes: tuple[int, ...] | None
+    budgets: tuple[float, ...] = (0.1, 1.0, 10.0)
 
 
 class Outcome(Plain):

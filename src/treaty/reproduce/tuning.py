@@ -8,7 +8,6 @@ import numpy as np
 from treaty.fitness import RowRisk, optimum
 from treaty.fitness.yardstick import Yardstick
 from treaty.learners import Plan
-from treaty.learners.geometry import public_geometry
 from treaty.privacy import Budget
 from treaty.reproduce.setting import Setting
 from treaty.reproduce.trial import Noise, Trial
@@ -16,8 +15,6 @@ from treaty.simulation import simulate
 
 PACES = tuple(float(pace) for pace in 2.0 ** np.arange(-8, 4))
 """The steps tried, in multiples of 1/smoothness of the public rows."""
-BUDGETS = (0.1, 1.0, 10.0)
-"""One step size has to serve them all, as in the papers' figures."""
 RUNS = 20
 
 
@@ -25,7 +22,7 @@ def chosen_step(
     setting: Setting,
     noise: Noise,
     sizes: tuple[int, ...] | None,
-    budgets: Sequence[float] = BUDGETS,
+    budgets: Sequence[float],
     seed: int = 0,
 ) -> float:
     """Return the c₁ or ρ with the least geometric mean of ψ over some budgets, on public rows.
@@ -50,12 +47,12 @@ def chosen_step(
 def step_of(setting: Setting, pace: float, sizes: tuple[int, ...] | None) -> float:
     """Return c₁ = pace/L, or the ρ for which Nρ/(T²σ)·max n_i/n = pace/L; L is the smoothness."""
     problem = setting.problem
-    shape = public_geometry(problem, setting.public, np.zeros(problem.dimension))
+    smoothness = setting.geometry.smoothness
     if setting.synchronous:
-        return pace / shape.smoothness
+        return pace / smoothness
     records = np.array(list(setting.holdings(sizes).records.values()), dtype=float)
     share = float(records.max() / records.sum())
-    return pace / shape.smoothness / share * setting.horizon**2 * problem.ridge / len(records)
+    return pace / smoothness / share * setting.horizon**2 * problem.ridge / len(records)
 
 
 def _unclipped(setting: Setting, trial: Trial) -> Plan:

@@ -1,37 +1,32 @@
 """The workshop: the papers' settings on rows at hand, with results kept from one run to the next."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Literal
 
 from treaty.losses import Hinge, Squared
 from treaty.reproduce import hospital
 from treaty.reproduce.lab import Lab
+from treaty.reproduce.rows import Rows, StudyName
 from treaty.reproduce.running import Runner
 from treaty.reproduce.setting import Setting
 from treaty.reproduce.store import Store
-from treaty.reproduce.trial import Noise, Outcome, Trial
-from treaty.reproduce.tuning import BUDGETS, chosen_step
+from treaty.reproduce.trial import Outcome, SettingName, Step, Trial
+from treaty.reproduce.tuning import chosen_step
 
-StudyName = Literal["lending", "fraud", "hospital"]
-SettingName = Literal["W lending", "W fraud", "F lending", "F hospital", "F fraud"]
 
 
 class Workshop:
     """Where trials are run.
 
     Args:
-        lab: gives the rows of a study, by name; asked once for each that is needed.
+        rows: where the rows come from.
         store: where results are kept.
         runs: how many runs of every trial.
         seed: of clocks and noise.
     """
 
-    def __init__(
-        self, lab: Callable[[StudyName], Lab], store: Store, *, runs: int = 100, seed: int = 0
-    ) -> None:
-        self._lab = lab
-        self._store = store
+    def __init__(self, rows: Rows, store: Store, *, runs: int = 100, seed: int = 0) -> None:
+        self.rows = rows
+        self.store = store
         self.runs = runs
         self.seed = seed
         self._labs: dict[StudyName, Lab] = {}
@@ -97,55 +92,49 @@ class Workshop:
 
     def _rows(self, name: StudyName) -> Lab:
         if name not in self._labs:
-            self._labs[name] = self._lab(name)
+            self._labs[name] = self.rows.lab(name)
         return self._labs[name]
 
-    def step(
-        self,
-        name: SettingName,
-        noise: Noise,
-        sizes: tuple[int, ...] | None,
-        budgets: Sequence[float] = BUDGETS,
-    ) -> float:
+    def step(self, wanted: Step) -> float:
         """Return the step size chosen on public rows for such owners and budgets."""
-        setting = self.setting(name)
-        depends_on = {
-            "step of": name,
-            "rows": setting.lab.fingerprint,
-            "noise": noise,
-            "sizes": sizes,
-            "budgets": list(budgets),
-            "seed": self.seed,
-        }
+        setting = self.setting(wanted.setting)
         return float(
-            self._store.get(
-                depends_on, lambda: chosen_step(setting, noise, sizes, budgets, self.seed)
+            self.store.get(
+                self._depends_on(wanted),
+                lambda: chosen_step(
+                    setting, wanted.noise, wanted.sizes, wanted.budgets, self.seed
+                ),
             )
         )
 
-    def known(self, trial: Trial) -> bool:
-        """Whether a trial has been run before."""
-        return self._store.has(self._depends_on(trial))
+    def known(self, wanted: Trial | Step) -> bool:
+        """Whether a result is there already."""
+        return self.store.has(self._depends_on(wanted))
 
     def run(self, trial: Trial) -> Outcome:
         """Return what a trial came to, from the store or by running it."""
-        name: SettingName = trial.setting  # pyright: ignore[reportAssignmentType]
+        name = trial.setting
         if name not in self._runners:
             self._runners[name] = Runner(self.setting(name), runs=self.runs, seed=self.seed)
         runner = self._runners[name]
-        found = self._store.get(
+        found = self.store.get(
             self._depends_on(trial), lambda: runner.run(trial).model_dump(mode="json")
         )
         return Outcome.model_validate(found)
 
-    def _depends_on(self, trial: Trial) -> dict[str, object]:
-        name: SettingName = trial.setting  # pyright: ignore[reportAssignmentType]
-        rows = self.setting(name).lab.fingerprint
-        return {**asdict(trial), "rows": rows, "runs": self.runs, "seed": self.seed}
+    def _depends_on(self, wanted: Trial | Step) -> dict[str, object]:
+        rows = self.setting(wanted.setting).lab.fingerprint
+        kind = type(wanted).__name__
+        return {
+            **asdict(wanted), "kind": kind, "rows": rows, "runs": self.runs, "seed": self.seed
+        }  # fmt: skip
 
-    def cost(self, trial: Trial) -> float:
-        """Return about how long a trial takes, in no particular unit."""
-        setting = self.setting(trial.setting)  # pyright: ignore[reportArgumentType]
+    def cost(self, job: Trial | Step) -> float:
+        """Return about how many milliseconds a job takes."""
+        setting = self.setting(job.setting)
+        if isinstance(job, Step):
+            return 0.4 * setting.horizon * len(job.budgets)
+        trial = job
         steps = setting.horizon * (1.0 + 0.5 * trial.every)
         if isinstance(setting.loss, Squared):
             return steps * (0.6 if trial.noise == "corrected" else 0.1) * (3 if trial.foretold else 1)

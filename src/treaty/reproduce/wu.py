@@ -28,8 +28,8 @@ from treaty.reproduce.experiment import (
     surface_trials,
 )
 from treaty.reproduce.figure import Figure, Grid
-from treaty.reproduce.trial import Noise, Outcome, Trial
-from treaty.reproduce.workshop import SettingName, Workshop
+from treaty.reproduce.trial import Noise, Outcome, SettingName, Trial
+from treaty.reproduce.workshop import Workshop
 
 LENDING_SIZES = (10_000, 25_000, 50_000, 100_000, 250_000)
 FRAUD_SIZES = (1_000, 3_000, 10_000, 30_000)
@@ -86,7 +86,7 @@ _FRAUD = _Task(
     (1_000, 10_000, 30_000),
     (0.1, 1.0, 10.0),
     1_000,
-    30_000,
+    10_000,
 )
 
 

@@ -1,0 +1,82 @@
+"""Several processes that fill a store, one core each."""
+
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+from treaty.reproduce.rows import Rows
+from treaty.reproduce.store import Store
+from treaty.reproduce.trial import Step, Trial
+from treaty.reproduce.workshop import Workshop
+
+Job = Step | Trial
+TOGETHER = 6
+"""So many trials on the same owners go to one process: what they share is computed once."""
+
+_own: Workshop | None = None
+"""The workshop of a worker process."""
+
+
+def fill(workshop: Workshop, jobs: Sequence[Job], processes: int) -> Iterator[tuple[Job, float]]:
+    """Run jobs whose results are not there yet; yield each with the seconds it took.
+
+    Every process has BLAS on one thread, so that results do not depend on how many there are.
+
+    Args:
+        workshop: whose store is filled.
+        jobs: what is to be run.
+        processes: how many at once. With one, they run in this process.
+    """
+    missing = [job for job in jobs if not workshop.known(job)]
+    if processes == 1 or len(missing) < 2:
+        with threadpool_limits(1, "blas"):
+            for job in missing:
+                yield job, _timed(workshop, job)
+        return
+    settings = (workshop.rows, workshop.store.folder, workshop.runs, workshop.seed)
+    with ProcessPoolExecutor(
+        processes, get_context("spawn"), initializer=_open, initargs=settings
+    ) as pool:
+        waiting = [pool.submit(_do, batch) for batch in _batches(workshop, missing)]
+        try:
+            for finished in as_completed(waiting):
+                yield from finished.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _batches(workshop: Workshop, jobs: Sequence[Job]) -> list[list[Job]]:
+    """Put trials on the same owners together, the longest batches first."""
+    alike: dict[object, list[Job]] = {}
+    for job in jobs:
+        alike.setdefault((type(job), job.setting, job.sizes), []).append(job)
+    made = [
+        group[start : start + TOGETHER]
+        for group in alike.values()
+        for start in range(0, len(group), TOGETHER)
+    ]
+    return sorted(made, key=lambda batch: -sum(workshop.cost(job) for job in batch))
+
+
+def _open(rows: Rows, folder: Path, runs: int, seed: int) -> None:
+    global _own
+    threadpool_limits(1, "blas")
+    _own = Workshop(rows, Store(folder), runs=runs, seed=seed)
+
+
+def _do(batch: list[Job]) -> list[tuple[Job, float]]:
+    assert _own is not None
+    return [(job, _timed(_own, job)) for job in batch]
+
+
+def _timed(workshop: Workshop, job: Job) -> float:
+    begun = time.perf_counter()
+    if isinstance(job, Step):
+        workshop.step(job)
+    else:
+        workshop.run(job)
+    return time.perf_counter() - begun
