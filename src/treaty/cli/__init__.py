@@ -16,6 +16,7 @@ from treaty.cli.learn import learn
 from treaty.cli.ledger import ledger
 from treaty.cli.owner import owner
 from treaty.cli.ratify import ratify
+from treaty.cli.reproduce import reproduce
 from treaty.cli.revoke import revoke
 from treaty.cli.simulate import simulate
 from treaty.cli.train import train
@@ -28,7 +29,8 @@ app = typer.Typer(
     help="Is a model trained together under differential privacy worth it, and for whom?",
 )
 for command in (
-    init, fit, forecast, advise, train, simulate, demo, ratify, owner, ledger, revoke, learn
+    init, fit, forecast, advise, train, simulate, demo, ratify, owner, ledger, revoke, learn,
+    reproduce,
 ):  # fmt: skip
     app.command()(command)
 app.add_typer(federation)

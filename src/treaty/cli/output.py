@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from treaty.errors import TreatyError
@@ -35,8 +35,8 @@ def table(title: str, *columns: str) -> Table:
 
 
 @contextmanager
-def progress_bar(what: str, *, quiet: bool) -> Generator[Tick]:
-    """Show a bar with the time left on standard error, and give a function that moves it."""
+def progress_bars(*, quiet: bool) -> Generator[Callable[[str, int, int], None]]:
+    """Show a bar with the time left on standard error, a new one for everything that is begun."""
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -46,9 +46,25 @@ def progress_bar(what: str, *, quiet: bool) -> Generator[Tick]:
         transient=True,
         disable=quiet,
     )
+    tasks: dict[str, TaskID] = {}
+
+    def move(what: str, done: int, total: int) -> None:
+        if what not in tasks:
+            for before in tasks.values():
+                bar.update(before, visible=False)
+            tasks[what] = bar.add_task(what)
+        bar.update(tasks[what], completed=done, total=total)
+
     with bar:
-        task = bar.add_task(what, total=1)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        yield move
+
+
+@contextmanager
+def progress_bar(what: str, *, quiet: bool) -> Generator[Tick]:
+    """Show one such bar, and give a function that moves it."""
+    with progress_bars(quiet=quiet) as move:
+        move(what, 0, 1)
+        yield lambda done, total: move(what, done, total)
 
 
 def waiting(what: str, *, quiet: bool) -> AbstractContextManager[object]:

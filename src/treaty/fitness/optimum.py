@@ -136,7 +136,6 @@ def _line_search(
     problem: Problem, risk: Risk, theta: FloatArray, direction: FloatArray
 ) -> FloatArray:
     """Return the point on θ + t·direction, t ∈ (0, 1], where the derivative along it turns."""
-
     of_risk = risk.along(theta, direction)
 
     def along(t: float) -> float:

@@ -292,9 +292,7 @@ def _stack(theta: FloatArray) -> FloatArray:
     return theta.reshape(-1, theta.shape[-1])
 
 
-def _portions(
-    models: FloatArray, kind: np.dtype[np.float64]
-) -> Iterator[tuple[slice, FloatArray]]:
+def _portions(models: FloatArray, kind: np.dtype[np.float64]) -> Iterator[tuple[slice, FloatArray]]:
     """Cut a long stack of models so that a block of rows times a portion stays bounded."""
     size = WORKING_SET // 64
     for start in range(0, len(models), size):

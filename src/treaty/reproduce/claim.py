@@ -41,8 +41,8 @@ class Claim:
 def judge(here: Sequence[bool], elsewhere: Sequence[bool] = ()) -> Verdict:
     """Return a verdict from the parts of a claim as drawn, and from the claim under other choices.
 
-    The papers leave c₁, ρ and Ξ open. A claim holds if all its parts do as drawn, and the claim does under
-    at least half of the other choices; it does not hold if no part does, under no choice.
+    The papers leave c₁, ρ and Ξ open. A claim holds if all its parts do as drawn, and the claim does
+    under at least half of the other choices; it does not hold if no part does, under no choice.
 
     Args:
         here: every part of the claim, as drawn.

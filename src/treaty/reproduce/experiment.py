@@ -106,9 +106,7 @@ _WHENCE = {
 }
 
 
-def rounds_panel(
-    at: Experiment, seen: Seen, noise: Noise, sizes: tuple[int, ...] | None
-) -> Rounds:
+def rounds_panel(at: Experiment, seen: Seen, noise: Noise, sizes: tuple[int, ...] | None) -> Rounds:
     """Return ψ by round for three budgets."""
     return Rounds(
         NAMES[noise], {f"ε = {e:g}": seen[at.trial(noise, sizes, e, every=True)] for e in THREE}
@@ -136,9 +134,7 @@ def surface_panel(
     at: Experiment, seen: Seen, noise: Noise, sizes: Sequence[int], owners: int = 3
 ) -> Grid:
     """Return ψ over sizes and budgets."""
-    cells = tuple(
-        tuple(seen[at.trial(noise, equal(owners, n), e)] for e in BUDGETS) for n in sizes
-    )
+    cells = tuple(tuple(seen[at.trial(noise, equal(owners, n), e)] for e in BUDGETS) for n in sizes)
     return Grid(NAMES[noise], "ε_i", BUDGETS, "n_i", tuple(map(float, sizes)), cells)
 
 

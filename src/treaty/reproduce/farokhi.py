@@ -72,7 +72,8 @@ def _rounds(at: Experiment, key: str, what: str) -> Drawing:
     claim = Claim(
         f"converges-{key}",
         key,
-        "The median falls until it stays near the best model; larger budgets end lower, smaller ones vary "
+        "The median falls until it stays near the best model; larger budgets end lower, smaller "
+        "ones vary "
         "more.",
         judge(parts),
         ends[-1],
@@ -126,7 +127,8 @@ def _timing(at: Experiment, key: str, who: str) -> Drawing:
         judge([abs(off) <= 3, bool(most <= panels["corrected"].most)]),
         off,
         "by how many standard deviations the numbers of talks are unlike chance; within 3 is asked for",
-        f"Owners talk {counts.min()} to {counts.max()} times, {expected:.4g} expected; with caps at most "
+        f"Owners talk {counts.min()} to {counts.max()} times, {expected:.4g} expected; with caps "
+        "at most "
         f"{most} times.",
     )
     return Figure(
@@ -166,7 +168,8 @@ def f4(workshop: Workshop) -> Drawing:
     claim = Claim(
         "bound-fits-F4",
         "F4",
-        "With c̄₁′ = 0 and one fitted c̄₂′, the bound (c̄₂′/n²)·Σ 1/ε_i² is a tight fit over all n and ε.",
+        "With c̄₁′ = 0 and one fitted c̄₂′, the bound (c̄₂′/n²)·Σ 1/ε_i² is a tight fit over all n "
+        "and ε.",
         judge([bool((off <= 2).all()), bool(np.median(off) <= 2)]),
         float(off.max()),
         "by which factor the fit is off at worst; 2 is taken for tight",
@@ -290,7 +293,8 @@ def f6(workshop: Workshop) -> Drawing:
             10,
             1.0,
             20,
-            "More than 10 owners with at least 10,000 records and ε ≥ 1 beat a model trained in isolation "
+            "More than 10 owners with at least 10,000 records and ε ≥ 1 beat a model trained in "
+            "isolation "
             "(abstract).",
         ),
     ):
@@ -304,7 +308,8 @@ def f6(workshop: Workshop) -> Drawing:
                 statement,
                 judge(here, elsewhere),
                 ratio("read off", banks, least),
-                f"ψ together over ψ of the first bank's own model, N = {banks}, ε = {least:g}; below 1 it "
+                f"ψ together over ψ of the first bank's own model, N = {banks}, ε = {least:g}; "
+                "below 1 it "
                 "gains",
                 f"It gains in {sum(here)} of {len(here)} cases, with corrected noise in {sum(better)} "
                 f"(there the ratio is {ratio('corrected', banks, least):.3g}). "
@@ -316,7 +321,8 @@ def f6(workshop: Workshop) -> Drawing:
         "ψ against the number of banks and their budgets",
         "Where the surface lies below that of the first bank's own model, the first bank gains (framed "
         "here).",
-        f"{at.rows_for(*equal(BANKS[-1], BANK_RECORDS))}; the file of the paper has 890,000 loans, and 200 "
+        f"{at.rows_for(*equal(BANKS[-1], BANK_RECORDS))}; the file of the paper has 890,000 loans, "
+        "and 200 "
         "banks of 10,000 would need 2 million",
         [panels["read off"]],
         [panels["corrected"]],
@@ -446,7 +452,8 @@ def f11(workshop: Workshop) -> Drawing:
     return Figure(
         "F11",
         "ψ against budgets, and against records, card fraud, one owner at a time",
-        "ψ improves with both; against the number of records the bound is not as tight as for regression.",
+        "ψ improves with both; against the number of records the bound is not as tight as for "
+        "regression.",
         _rows(at, largest),
         [budgets["read off"], records["read off"]],
         [budgets["corrected"], records["corrected"]],
@@ -455,10 +462,12 @@ def f11(workshop: Workshop) -> Drawing:
             Claim(
                 "tenfold-budget-F11",
                 "F11",
-                "If the budget is 10 times larger, the cost of privacy is 10 times smaller (introduction).",
+                "If the budget is 10 times larger, the cost of privacy is 10 times smaller "
+                "(introduction).",
                 judge([near(tenfold, 1.0, 0.3)], against),
                 10**tenfold,
-                "by which factor ψ falls when ε is 10 times larger, from the slope over 0.1 to 10; 5 to 20 "
+                "by which factor ψ falls when ε is 10 times larger, from the slope over 0.1 to 10; "
+                "5 to 20 "
                 "is asked for",
                 f"{counted(against, 'ρ (tried with n_i = 10,000)')}",
             ),

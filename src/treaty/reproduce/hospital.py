@@ -52,7 +52,13 @@ _NAMES = {
 }
 """How each column is called in the files of one year or another, in lower case with underscores."""
 
-_AGES = {"70 or older": "70 or Older", "0-17": "0 to 17", "18-29": "18 to 29", "30-49": "30 to 49", "50-69": "50 to 69"}
+_AGES = {
+    "70 or older": "70 or Older",
+    "0-17": "0 to 17",
+    "18-29": "18 to 29",
+    "30-49": "30 to 49",
+    "50-69": "50 to 69",
+}
 _GENDERS = {"F": "Female", "M": "Male"}
 _EMERGENCY = {"Y": "Yes", "N": "No"}
 _DISPOSITIONS = (

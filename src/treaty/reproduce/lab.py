@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from treaty.arrays import FloatArray, IntArray
-from treaty.fitness import Problem, Risk, RowRisk, risk_of
+from treaty.fitness import Moments, Problem, Risk, RowRisk, risk_of
 from treaty.losses import Loss
 from treaty.reproduce.study import SAID, Study
 
@@ -77,9 +77,7 @@ class Lab:
             order = np.random.default_rng(self.seed).integers(total, size=len(order))
         parts = np.split(order, np.cumsum(sizes)[:-1])
         names = [f"owner {i + 1}" for i in range(len(sizes))]
-        return Holdings(
-            dict(zip(names, parts, strict=True)), dict(zip(names, sizes, strict=True))
-        )
+        return Holdings(dict(zip(names, parts, strict=True)), dict(zip(names, sizes, strict=True)))
 
     def by_owner(self, fewest: int, full: int) -> Holdings:
         """Return every owner named in the rows that has at least so many records.
@@ -120,3 +118,25 @@ class Lab:
         """Return in words which kind of rows an experiment of such sizes shows."""
         drawn = ", drawn with replacement" if sum(sizes) > len(self.study.private) else ""
         return f"{SAID[self.study.kind]}{drawn}"
+
+    def described(self) -> str:
+        """Return in words what these rows are."""
+        study = self.study
+        told = (
+            f"{study.name}: {SAID[study.kind]}; {len(study.frame):,} rows, the last "
+            f"{study.public_rows:,} of them public; "
+        )
+        if study.target.bounds is None:
+            return (
+                told
+                + f"{float((self.rows[1] > 0).mean()):.3%} of the others are {study.target.column}"
+            )
+        m = Moments.of([self.rows])
+        best = np.linalg.lstsq(m.xx, m.xy, rcond=None)[0]
+        left = m.yy - float(best @ m.xy)
+        variance = m.yy - float(self.rows[1].mean()) ** 2
+        explained = 1 - left / variance
+        told += f"a linear model explains {explained:.2f} of the variance of {study.target.column}"
+        if study.by is not None:
+            told += f"; {study.private[study.by].n_unique()} owners"
+        return told

@@ -10,7 +10,7 @@ from treaty.reproduce.claim import Claim
 from treaty.reproduce.experiment import Drawing
 from treaty.reproduce.figure import Figure
 from treaty.reproduce.trial import Outcome, Step, Trial
-from treaty.reproduce.workers import Job, fill
+from treaty.reproduce.workers import Job, Workers
 from treaty.reproduce.workshop import Workshop
 
 FIGURES: Mapping[str, Callable[[Workshop], Drawing]] = {**wu.FIGURES, **farokhi.FIGURES}
@@ -63,10 +63,23 @@ def reproduce(
     seconds = dict.fromkeys(names, 0.0)
     asked = _AskedFor(workshop)
     steps = {name: asked.steps(FIGURES[name]) for name in names}
-    _fill(workshop, steps, processes, seconds, "choosing step sizes on public rows", progress)
-    drawings = {name: FIGURES[name](workshop) for name in names}
-    trials = {name: list(dict.fromkeys(next(drawings[name]))) for name in names}
-    _fill(workshop, trials, processes, seconds, "training", progress)
+    with Workers(workshop, processes) as workers:
+
+        def fill(needed: Mapping[str, Sequence[Job]], what: str) -> None:
+            """Run what figures need and is not there; what several need counts for the first."""
+            first = {job: name for name in reversed(names) for job in needed[name]}
+            costs = {job: workshop.cost(job) for job in first if not workshop.known(job)}
+            whole, done = sum(costs.values()), 0.0
+            for job, took in workers.fill(list(costs)):
+                seconds[first[job]] += took / processes
+                done += costs[job]
+                if progress is not None:
+                    progress(what, round(1_000 * done / whole), 1_000)
+
+        fill(steps, "choosing step sizes on public rows")
+        drawings = {name: FIGURES[name](workshop) for name in names}
+        trials = {name: list(dict.fromkeys(next(drawings[name]))) for name in names}
+        fill(trials, "training")
     figures: list[Figure] = []
     for name in names:
         begun = time.perf_counter()
@@ -94,28 +107,6 @@ class _AskedFor(Workshop):
         """Note it; any number will do."""
         self._noted.append(wanted)
         return 1.0
-
-
-def _fill(
-    workshop: Workshop,
-    needed: Mapping[str, Sequence[Job]],
-    processes: int,
-    seconds: dict[str, float],
-    what: str,
-    progress: Tick | None,
-) -> None:
-    """Run what figures need and is not there; what several need counts for the first."""
-    first: dict[Job, str] = {}
-    for name, jobs in needed.items():
-        for job in jobs:
-            first.setdefault(job, name)
-    costs = {job: workshop.cost(job) for job in first if not workshop.known(job)}
-    whole, done = sum(costs.values()), 0.0
-    for job, took in fill(workshop, list(costs), processes):
-        seconds[first[job]] += took / processes
-        done += costs[job]
-        if progress is not None:
-            progress(what, round(1_000 * done / whole), 1_000)
 
 
 def _drawn(drawing: Drawing, seen: Mapping[Trial, Outcome]) -> Figure:

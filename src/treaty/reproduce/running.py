@@ -66,7 +66,9 @@ class Runner:
         names = [party.name for party in plan.parties]
         ready: list[Stage] = []
         for stage, fold in zip(self._stages, self._folds, strict=True):
-            risks = {name: stage.risks.get(name) or next(iter(stage.risks.values())) for name in names}
+            risks = {
+                name: stage.risks.get(name) or next(iter(stage.risks.values())) for name in names
+            }
             if clips:
                 rows = RowRisk(self.setting.loss, fold.x[:FORECAST_ROWS], fold.y[:FORECAST_ROWS])
                 risks = self.setting.clipped(risks, rows)

@@ -6,6 +6,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from treaty.arrays import FloatArray
 from treaty.fitness import (
     MomentRisk,
     Moments,
@@ -60,7 +61,7 @@ class Setting:
         fewest: int = 1,
         full: int = 1,
     ) -> None:
-        self.name = name
+        self.name: SettingName = name
         self.lab = lab
         self.loss = loss
         self.method = method
@@ -113,7 +114,7 @@ class Setting:
         return risk_of(self.loss, *self.lab.public)
 
     @cached_property
-    def public_model(self) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    def public_model(self) -> FloatArray:
         """The best model of the public rows."""
         return model_alone(self.problem, self.public)
 
@@ -140,7 +141,7 @@ class Setting:
     def _largest(self) -> float:
         return float(self._gradients(*self.lab.rows).max())
 
-    def _gradients(self, x: "np.ndarray[..., ...]", y: "np.ndarray[..., ...]"):
+    def _gradients(self, x: FloatArray, y: FloatArray) -> FloatArray:
         """Return ‖∇ℓ‖₁ of every row at the public rows' model."""
         slope = self.loss.slope((x @ self.public_model)[:, None], y[:, None])[:, 0]
         return np.abs(slope) * np.abs(x).sum(axis=1)

@@ -21,32 +21,46 @@ _own: Workshop | None = None
 """The workshop of a worker process."""
 
 
-def fill(workshop: Workshop, jobs: Sequence[Job], processes: int) -> Iterator[tuple[Job, float]]:
-    """Run jobs whose results are not there yet; yield each with the seconds it took.
+class Workers:
+    """Runs jobs whose results are not there yet. A context manager: its processes end with it.
 
     Every process has BLAS on one thread, so that results do not depend on how many there are.
 
     Args:
         workshop: whose store is filled.
-        jobs: what is to be run.
-        processes: how many at once. With one, they run in this process.
+        processes: how many jobs are run at once. With one, they run in this process.
     """
-    missing = [job for job in jobs if not workshop.known(job)]
-    if processes == 1 or len(missing) < 2:
-        with threadpool_limits(1, "blas"):
-            for job in missing:
-                yield job, _timed(workshop, job)
-        return
-    settings = (workshop.rows, workshop.store.folder, workshop.runs, workshop.seed)
-    with ProcessPoolExecutor(
-        processes, get_context("spawn"), initializer=_open, initargs=settings
-    ) as pool:
-        waiting = [pool.submit(_do, batch) for batch in _batches(workshop, missing)]
-        try:
-            for finished in as_completed(waiting):
-                yield from finished.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+
+    def __init__(self, workshop: Workshop, processes: int) -> None:
+        self._workshop = workshop
+        self._processes = processes
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def fill(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, float]]:
+        """Run jobs; yield each with the seconds it took."""
+        if self._processes == 1 or len(jobs) < 2:
+            with threadpool_limits(1, "blas"):
+                for job in jobs:
+                    yield job, _timed(self._workshop, job)
+            return
+        if self._pool is None:
+            w = self._workshop
+            self._pool = ProcessPoolExecutor(
+                self._processes,
+                get_context("spawn"),
+                initializer=_open,
+                initargs=(w.rows, w.store.folder, w.runs, w.seed),
+            )
+        waiting = [self._pool.submit(_do, batch) for batch in _batches(self._workshop, jobs)]
+        for finished in as_completed(waiting):
+            yield from finished.result()
 
 
 def _batches(workshop: Workshop, jobs: Sequence[Job]) -> list[list[Job]]:

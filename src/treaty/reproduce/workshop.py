@@ -13,7 +13,6 @@ from treaty.reproduce.trial import Outcome, SettingName, Step, Trial
 from treaty.reproduce.tuning import chosen_step
 
 
-
 class Workshop:
     """Where trials are run.
 
@@ -95,15 +94,17 @@ class Workshop:
             self._labs[name] = self.rows.lab(name)
         return self._labs[name]
 
+    def described(self) -> list[str]:
+        """Return a sentence about the rows of every study that was needed."""
+        return [lab.described() for lab in self._labs.values()]
+
     def step(self, wanted: Step) -> float:
         """Return the step size chosen on public rows for such owners and budgets."""
         setting = self.setting(wanted.setting)
         return float(
             self.store.get(
                 self._depends_on(wanted),
-                lambda: chosen_step(
-                    setting, wanted.noise, wanted.sizes, wanted.budgets, self.seed
-                ),
+                lambda: chosen_step(setting, wanted.noise, wanted.sizes, wanted.budgets, self.seed),
             )
         )
 
@@ -137,7 +138,9 @@ class Workshop:
         trial = job
         steps = setting.horizon * (1.0 + 0.5 * trial.every)
         if isinstance(setting.loss, Squared):
-            return steps * (0.6 if trial.noise == "corrected" else 0.1) * (3 if trial.foretold else 1)
+            return (
+                steps * (0.6 if trial.noise == "corrected" else 0.1) * (3 if trial.foretold else 1)
+            )
         records = setting.holdings(trial.sizes).records
         rows = sum(records.values()) / (1 if setting.synchronous else len(records))
         return steps * rows * 2e-4 + 50 * trial.foretold

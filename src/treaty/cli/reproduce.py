@@ -1,0 +1,121 @@
+"""treaty reproduce: both papers once more, every figure and every claim."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from treaty.cli.options import Json
+from treaty.cli.output import console, print_json, progress_bars, table
+from treaty.errors import TreatyError
+
+if TYPE_CHECKING:
+    from treaty.reproduce.reproduction import Reproduction
+
+
+def reproduce(
+    figures: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FIGURE]...", help="Such as W4 or F10; all if none is given."),
+    ] = None,
+    lending: Annotated[
+        Path | None, typer.Option("--lending", metavar="FILE", help="LendingClub's loan.csv.")
+    ] = None,
+    fraud: Annotated[
+        Path | None, typer.Option("--fraud", metavar="FILE", help="ULB's creditcard.csv.")
+    ] = None,
+    hospital: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--hospital",
+            metavar="FILE",
+            help="SPARCS inpatient discharges; repeat for several files.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FOLDER", help="Where the report and results go.")
+    ] = Path("reproduction"),
+    runs: Annotated[int, typer.Option("--runs", min=2, help="How many runs of every trial.")] = 100,
+    seed: Annotated[int, typer.Option("--seed", help="Of rows, clocks and simulated noise.")] = 0,
+    one_hot: Annotated[
+        bool, typer.Option("--one-hot", help="A column for every category, instead of integers.")
+    ] = False,
+    share: Annotated[
+        float,
+        typer.Option(
+            "--share",
+            min=0.02,
+            max=1.0,
+            help="Of rows that are made: the share of the full number.",
+        ),
+    ] = 1.0,
+    processes: Annotated[
+        int | None, typer.Option("--processes", min=1, help="How many at once; every core's worth.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Draw every figure of both papers again, and judge every claim, in one report.
+
+    Without files, rows with the same columns are made; a part of a public file will do, too. Every
+    figure says which kind of rows it shows. What was computed stays in the folder: an interrupted run
+    goes on where it was, and the same rows and seed give the same report.
+
+    Example:
+
+        treaty reproduce W4 W5 --share 0.1 --out reproduction
+    """
+    from treaty.reproduce.picture import draw
+    from treaty.reproduce.report import write_report
+    from treaty.reproduce.reproduction import reproduce as run
+    from treaty.reproduce.reproduction import wanted
+    from treaty.reproduce.rows import Rows
+    from treaty.reproduce.store import Store
+    from treaty.reproduce.workshop import Workshop
+
+    keys = wanted(figures or [])
+    for file in (lending, fraud, *(hospital or [])):
+        if file is not None and not file.is_file():
+            raise TreatyError(f"{file}: there is no such file")
+    rows = Rows(lending, fraud, tuple(hospital or ()), one_hot, share, seed)
+    workshop = Workshop(rows, Store(out / "trials"), runs=runs, seed=seed)
+    pictures = out / "figures"
+    pictures.mkdir(exist_ok=True)
+    with progress_bars(quiet=as_json) as progress:
+        progress("reading rows", 0, 1)
+        made = run(workshop, keys, processes=processes or _cores(), progress=progress)
+        drawn: dict[str, Path] = {}
+        for index, figure in enumerate(made.figures):
+            progress("drawing", index, len(made.figures))
+            drawn[figure.key] = draw(figure, pictures)[0]
+    report = out / "report.html"
+    write_report(made, drawn, workshop.described(), report)
+    if as_json:
+        print_json(
+            {
+                "report": str(report),
+                "rows": workshop.described(),
+                "runs": runs,
+                "seed": seed,
+                "seconds": made.seconds,
+                "claims": [claim.plain() for claim in made.claims],
+            }
+        )
+        return
+    for told in workshop.described():
+        console.print(told)
+    _show(made)
+    console.print(f"the report is {report}, its pictures are in {pictures}")
+
+
+def _show(made: "Reproduction") -> None:
+    shown = table(
+        "What the papers say, and what came of it", "claim", "figure", "here it", "number"
+    )
+    for claim in made.claims:
+        shown.add_row(claim.statement, claim.figure, claim.verdict, f"{claim.number:.4g}")
+    console.print(shown)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
