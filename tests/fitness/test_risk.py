@@ -6,7 +6,7 @@ import pytest
 from problems import LOSSES, rows
 from treaty.fitness import MomentRisk, Moments, RowRisk, pooled, risk_of
 from treaty.fitness import risk as risk_module
-from treaty.losses import Squared
+from treaty.losses import Hinge, Squared, Windowed
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -112,3 +112,40 @@ def test_working_memory_does_not_grow_with_rows_or_models(monkeypatch):
     x, y = rows(50_000, 3, seed=0)
     RowRisk(Watched(), x, y).gradient(np.zeros((3000, 3)))
     assert largest <= risk_module.WORKING_SET
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_single_precision_differs_by_rounding_only(name):
+    loss = LOSSES[name]
+    x, y = rows(3_000, 4, seed=1, labels=loss.labels)
+    theta = np.random.default_rng(2).standard_normal((7, 4))
+    whole = RowRisk(loss, x, y)
+    single = whole.in_single_precision()
+    assert single.x.dtype == single.y.dtype == np.float32
+    assert single.gradient(theta).dtype == np.float64
+    np.testing.assert_allclose(single.value(theta), whole.value(theta), rtol=1e-5)
+    # A score that rounding carries over a kink changes one row's slope.
+    np.testing.assert_allclose(single.gradient(theta), whole.gradient(theta), atol=2e-3)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_derivative_along_a_direction_is_the_gradient_times_it(name):
+    loss = LOSSES[name]
+    x, y = rows(500, 4, seed=1, labels=loss.labels)
+    theta, direction = np.random.default_rng(2).standard_normal((2, 4))
+    parts = [RowRisk(loss, x[:200], y[:200]), RowRisk(loss, x[200:], y[200:])]
+    for risk in (risk_of(loss, x, y), RowRisk(loss, x, y), pooled(parts)):
+        along = risk.along(theta, direction)
+        for t in (0.0, 0.3, 1.0):
+            expected = float(risk.gradient(theta + t * direction) @ direction)
+            assert along(t) == pytest.approx(expected, rel=1e-10, abs=1e-12)
+
+
+def test_rows_without_curvature_do_not_count_in_the_hessian():
+    x, y = rows(500, 4, seed=1, labels=True)
+    theta = np.array([-2.0, 1.0, 2.0, 0.5])
+    loss = Windowed(Hinge(), 0.05)
+    curvature = loss.curvature(x @ theta, y)
+    assert 0 < np.count_nonzero(curvature) < 100
+    expected = (x * curvature[:, None]).T @ x / 500
+    np.testing.assert_allclose(RowRisk(loss, x, y).hessian(theta), expected, atol=1e-14)

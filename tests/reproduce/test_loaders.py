@@ -155,20 +155,13 @@ def test_generated_discharges_are_of_213_hospitals():
     stays = frame["length_of_stay"]
     assert stays.min() >= 1
     assert stays.clip(0, 30).mean() == pytest.approx(5.8, abs=0.6)
-    assert len(study.owners(1)) == 213
 
 
-def test_rows_are_dealt_out_in_order():
+def test_the_last_rows_are_public():
     frame = lending.generate(45_000, seed=1)
     study = lending.study(frame, "generated")
-    one, two = study.split([1_000, 2_000])
-    assert one["int_rate"].to_list() == frame["int_rate"][:1_000].to_list()
-    assert two["int_rate"].to_list() == frame["int_rate"][1_000:3_000].to_list()
+    assert study.private["int_rate"].to_list() == frame["int_rate"][:35_000].to_list()
     assert study.public["int_rate"].to_list() == frame["int_rate"][-10_000:].to_list()
-    with pytest.raises(TreatyError, match="40,000 records are asked for, and there are 35,000"):
-        study.split([40_000])
-    with pytest.raises(TreatyError, match="they have no owners"):
-        study.owners(10)
     with pytest.raises(TreatyError, match="too few"):
         lending.Study("x", study.features, study.target, study.terms, frame[:10], 8, "partial")
 
@@ -178,3 +171,21 @@ def test_the_same_seed_makes_the_same_rows():
         assert make(2_000, 5).equals(make(2_000, 5))
         assert not make(2_000, 5).equals(make(2_000, 6))
         assert isinstance(make(2_000, 5), pl.DataFrame)
+
+
+def test_of_a_merged_file_the_largest_complete_sample_is_taken(tmp_path):
+    loans = lending.generate(60, seed=1)
+    lacking = loans.head(40).with_columns(dti=pl.lit(None, dtype=pl.Float64), source=pl.lit("a"))
+    whole = loans.tail(20).with_columns(source=pl.lit("b"))
+    pl.concat([lacking, whole]).write_parquet(tmp_path / "merged.parquet")
+    frame = lending.read(tmp_path / "merged.parquet")
+    assert frame["int_rate"].to_list() == loans["int_rate"][-20:].to_list()
+    lacking.write_parquet(tmp_path / "lacking.parquet")
+    assert len(lending.read(tmp_path / "lacking.parquet")) == 40
+
+
+def test_ages_are_written_in_two_ways(tmp_path):
+    text = OLD.replace("30 to 49", "30-49").replace("18 to 29", "50-69")
+    (tmp_path / "other.csv").write_text(text)
+    ages = hospital.read(tmp_path / "other.csv")["age_group"].to_list()
+    assert ages == ["30 to 49", "70 or Older", "50 to 69"]

@@ -58,7 +58,7 @@ class Store:
 
 @functools.cache
 def _code() -> str:
-    """Return a hash of the code that results depend on: those of other code are not taken for its own."""
+    """Return a hash of the code that results depend on: those of other code are not taken."""
     made = hashlib.sha256()
     for name in _CODE:
         path = Path(treaty.__file__).parent / name

@@ -1,13 +1,16 @@
 """Several processes that fill a store, one core each."""
 
+import signal
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import active_children, get_context
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
+from treaty.errors import TreatyError
 from treaty.reproduce.rows import Rows
 from treaty.reproduce.store import Store
 from treaty.reproduce.trial import Step, Trial
@@ -39,9 +42,14 @@ class Workers:
     def __enter__(self) -> "Workers":
         return self
 
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+    def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
+        if self._pool is None:
+            return
+        self._pool.shutdown(wait=failed is None, cancel_futures=True)
+        if failed is not None:
+            # What is being run is lost; what was finished is in the store.
+            for process in active_children():
+                process.terminate()
 
     def fill(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, float]]:
         """Run jobs; yield each with the seconds it took."""
@@ -59,8 +67,13 @@ class Workers:
                 initargs=(w.rows, w.store.folder, w.runs, w.seed),
             )
         waiting = [self._pool.submit(_do, batch) for batch in _batches(self._workshop, jobs)]
-        for finished in as_completed(waiting):
-            yield from finished.result()
+        try:
+            for finished in as_completed(waiting):
+                yield from finished.result()
+        except BrokenProcessPool as error:
+            raise TreatyError(
+                "a process ended before its work was done; run again, what was finished is kept"
+            ) from error
 
 
 def _batches(workshop: Workshop, jobs: Sequence[Job]) -> list[list[Job]]:
@@ -78,6 +91,8 @@ def _batches(workshop: Workshop, jobs: Sequence[Job]) -> list[list[Job]]:
 
 def _open(rows: Rows, folder: Path, runs: int, seed: int) -> None:
     global _own
+    # Whoever interrupts the program means the process that asked for the work.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(1, "blas")
     _own = Workshop(rows, Store(folder), runs=runs, seed=seed)
 
