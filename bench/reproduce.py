@@ -1,7 +1,7 @@
 """The whole report: every figure of both papers, drawn, with every claim judged.
 
-`seconds_real`: on the real rows in part, where ../shared/data is present, else null. `seconds_full`: on rows
-made at full size. Each in a folder of its own, from nothing; 2 processes.
+`seconds_real`: on the real rows in part, where ../shared/data is present, else null. `seconds_full`:
+on rows made at full size. Each in a folder of its own, from nothing; 2 processes.
 """
 
 import json

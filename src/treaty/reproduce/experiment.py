@@ -143,7 +143,7 @@ def budget_panel(
 ) -> Lines:
     """Return ψ against the budget, a line for each size."""
     curves = {
-        "all owners" if n is None else f"n_i = {n[0]:,}": tuple(
+        "all hospitals" if n is None else f"n_i = {n[0]:,}": tuple(
             seen[at.trial(noise, n, e)] for e in BUDGETS
         )
         for n in sizes

@@ -127,10 +127,7 @@ class Lab:
             f"{study.public_rows:,} of them public; "
         )
         if study.target.bounds is None:
-            return (
-                told
-                + f"{float((self.rows[1] > 0).mean()):.3%} of the others are {study.target.column}"
-            )
+            return told + f"{float((self.rows[1] > 0).mean()):.3%} of the others are frauds"
         m = Moments.of([self.rows])
         best = np.linalg.lstsq(m.xx, m.xy, rcond=None)[0]
         left = m.yy - float(best @ m.xy)
