@@ -27,6 +27,7 @@ bench: $(READY)
 	$(BIN)/python -m bench.live
 	$(BIN)/python -m bench.many_owners
 	$(BIN)/python -m bench.faults --seconds 60
+	$(BIN)/python -m bench.generators
 	$(BIN)/python -m bench.reproduce
 
 $(READY): pyproject.toml constraints.txt
