@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from treaty.cli import app
+from treaty.cli.reproduce import _discharges
 from treaty.errors import TreatyError
 from treaty.reproduce import fraud, hospital, lending, rows
 from treaty.reproduce.reproduction import FIGURES, reproduce, wanted
@@ -163,6 +164,21 @@ def test_bad_input_is_told_before_anything_is_made(tmp_path, monkeypatch, words,
     assert isinstance(result.exception, TreatyError)
     assert says in str(result.exception)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_shells_pattern_names_several_files_of_hospitals(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    files = [Path(f"SPARCS{i}.csv") for i in (1, 2, 3)]
+    for file in files:
+        file.touch()
+    assert _discharges(["SPARCS2.csv", "W4", "SPARCS3.csv"], files[:1]) == (
+        ["W4"],
+        (files[1], files[2], files[0]),
+    )
+    assert _discharges([], [Path("SPARCS*.csv")]) == ([], tuple(files))
+    assert _discharges(["W4"], [Path("nothing*.csv")]) == (["W4"], (Path("nothing*.csv"),))
+    with pytest.raises(TreatyError, match="SPARCS1.csv: say what it is of"):
+        _discharges(["SPARCS1.csv"], [])
 
 
 def test_figures_come_in_the_papers_order():

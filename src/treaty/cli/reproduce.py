@@ -1,6 +1,7 @@
 """treaty reproduce: both papers once more, every figure and every claim."""
 
 import os
+from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 def reproduce(
     figures: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FIGURE]...", help="Such as W4 or F10; all if none is given."),
+        typer.Argument(metavar="FIGURE", help="Such as W4 or F10; all if none is given."),
     ] = None,
     lending: Annotated[
         Path | None, typer.Option("--lending", metavar="FILE", help="LendingClub's loan.csv.")
@@ -30,7 +31,7 @@ def reproduce(
         typer.Option(
             "--hospital",
             metavar="FILE",
-            help="SPARCS inpatient discharges; repeat for several files.",
+            help="SPARCS inpatient discharges; several files, or a pattern such as 'SPARCS*.csv'.",
         ),
     ] = None,
     out: Annotated[
@@ -73,11 +74,12 @@ def reproduce(
     from treaty.reproduce.store import Store
     from treaty.reproduce.workshop import Workshop
 
-    keys = wanted(figures or [])
-    for file in (lending, fraud, *(hospital or [])):
+    names, discharges = _discharges(figures or [], hospital or [])
+    keys = wanted(names)
+    for file in (lending, fraud, *discharges):
         if file is not None and not file.is_file():
             raise TreatyError(f"{file}: there is no such file")
-    rows = Rows(lending, fraud, tuple(hospital or ()), one_hot, share, seed)
+    rows = Rows(lending, fraud, discharges, one_hot, share, seed)
     workshop = Workshop(rows, Store(out / "trials"), runs=runs, seed=seed)
     pictures = out / "figures"
     pictures.mkdir(exist_ok=True)
@@ -106,6 +108,18 @@ def reproduce(
         console.print(told)
     _show(made)
     console.print(f"the report is {report}, its pictures are in {pictures}")
+
+
+def _discharges(words: list[str], given: list[Path]) -> tuple[list[str], tuple[Path, ...]]:
+    """Tell figures from files: a shell makes several words of `--hospital SPARCS*.csv`."""
+    names = [word for word in words if not Path(word).is_file()]
+    files = [Path(word) for word in words if Path(word).is_file()]
+    if files and not given:
+        raise TreatyError(f"{files[0]}: say what it is of, with --lending, --fraud or --hospital")
+    for path in given:
+        matching = [Path(name) for name in sorted(glob(str(path)))]
+        files += matching or [path]
+    return names, tuple(dict.fromkeys(files))
 
 
 def _show(made: "Reproduction") -> None:
