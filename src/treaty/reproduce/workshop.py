@@ -1,8 +1,8 @@
 """The workshop: the papers' settings on rows at hand, with results kept from one run to the next."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
-from treaty.losses import Hinge, Squared
+from treaty.losses import Hinge, Loss, Squared
 from treaty.reproduce import hospital
 from treaty.reproduce.lab import Lab
 from treaty.reproduce.rows import Rows, StudyName
@@ -11,6 +11,40 @@ from treaty.reproduce.setting import Setting
 from treaty.reproduce.store import Store
 from treaty.reproduce.trial import Outcome, SettingName, Step, Trial
 from treaty.reproduce.tuning import chosen_step
+
+
+@dataclass(frozen=True, eq=False)
+class _Terms:
+    """What a paper says about a setting; θ_max is ours.
+
+    Args:
+        study: whose rows.
+        loss: ℓ.
+        ridge: λ of g(θ) = (λ/2)‖θ‖².
+        theta_max: half the width of Θ, at least twice the public models' largest coefficient.
+        method: the learner.
+        horizon: T.
+    """
+
+    study: StudyName
+    loss: Loss
+    ridge: float
+    theta_max: float
+    method: str
+    horizon: int
+
+
+_TERMS: dict[SettingName, _Terms] = {
+    # g = 0
+    "W lending": _Terms("lending", Squared(), 0.0, 1.0, "averaged-subgradient", 100),
+    # g = ½θᵀθ
+    "W fraud": _Terms("fraud", Hinge(), 1.0, 2.0, "averaged-subgradient", 100),
+    # g = 1e-5 θᵀθ
+    "F lending": _Terms("lending", Squared(), 2e-5, 1.0, "one-at-a-time", 1_000),
+    "F hospital": _Terms("hospital", Squared(), 2e-5, 1.5, "one-at-a-time", 1_000),
+    # g = (1e-5/2)θᵀθ
+    "F fraud": _Terms("fraud", Hinge(), 1e-5, 10.0, "one-at-a-time", 100),
+}
 
 
 class Workshop:
@@ -33,61 +67,21 @@ class Workshop:
         self._runners: dict[SettingName, Runner] = {}
 
     def setting(self, name: SettingName) -> Setting:
-        """Return one of the papers' settings.
-
-        The papers' own numbers: T, g and, in the figures, n_i and ε_i. Θ is ours: the largest
-        coefficient of the public rows' models is below half of θ_max.
-        """
+        """Return one of the papers' settings."""
         if name not in self._settings:
-            self._settings[name] = self._made(name)
+            terms = _TERMS[name]
+            self._settings[name] = Setting(
+                name,
+                self._rows(terms.study),
+                terms.loss,
+                ridge=terms.ridge,
+                theta_max=terms.theta_max,
+                method=terms.method,
+                horizon=terms.horizon,
+                fewest=hospital.FEWEST,
+                full=hospital.FULL_ROWS,
+            )
         return self._settings[name]
-
-    def _made(self, name: SettingName) -> Setting:
-        if name == "W lending":
-            # g = 0
-            return Setting(
-                name,
-                self._rows("lending"),
-                Squared(),
-                ridge=0.0,
-                theta_max=1.0,
-                method="averaged-subgradient",
-                horizon=100,
-            )
-        if name == "W fraud":
-            # g = ½θᵀθ
-            return Setting(
-                name,
-                self._rows("fraud"),
-                Hinge(),
-                ridge=1.0,
-                theta_max=2.0,
-                method="averaged-subgradient",
-                horizon=100,
-            )
-        if name == "F fraud":
-            # g = (1e-5/2)θᵀθ
-            return Setting(
-                name,
-                self._rows("fraud"),
-                Hinge(),
-                ridge=1e-5,
-                theta_max=10.0,
-                method="one-at-a-time",
-                horizon=100,
-            )
-        # g = 1e-5 θᵀθ
-        return Setting(
-            name,
-            self._rows("lending" if name == "F lending" else "hospital"),
-            Squared(),
-            ridge=2e-5,
-            theta_max=1.0 if name == "F lending" else 1.5,
-            method="one-at-a-time",
-            horizon=1_000,
-            fewest=hospital.FEWEST,
-            full=hospital.FULL_ROWS,
-        )
 
     def _rows(self, name: StudyName) -> Lab:
         if name not in self._labs:
