@@ -58,6 +58,12 @@ def test_the_clip_is_a_quantile_of_public_gradients(workshop, name):
     assert setting.bound("corrected") == setting.clip < setting.bound("read off")
 
 
+@pytest.mark.parametrize("name", [name for name in ALL if name != "F fraud"])
+def test_theta_is_not_in_the_way(workshop, name):
+    setting = workshop.setting(name)
+    assert setting.problem.theta_max >= 2 * np.abs(setting.public_model).max()
+
+
 def test_a_hinge_needs_no_clip(workshop):
     setting = workshop.setting("W fraud")
     assert math.isinf(setting.clip)
