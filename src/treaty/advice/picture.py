@@ -9,21 +9,18 @@ import numpy as np
 from treaty.advice.targets import priced_budgets
 from treaty.advice.worth import Worth, worth_of
 from treaty.arrays import FloatArray
+from treaty.canvas import canvas
 from treaty.errors import TreatyError
 from treaty.forecast import Outlook
 
 
 def draw(seen: Outlook, path: Path) -> None:
     """Draw what the worth of coalitions says about scenarios, numbers of owners and prices."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise TreatyError("pictures need Matplotlib: pip install 'treaty[demo]'") from error
     worth = worth_of(seen)
     epsilons = np.array([party.budget.epsilon for party in seen.plan.parties])
     if np.isinf(epsilons).any():
         raise TreatyError("--plot of advice needs a finite epsilon for every owner")
-    figure = Figure(figsize=(13, 8), layout="constrained")
+    figure = canvas(13, 8)
     panels = figure.subplots(2, 3).ravel()
     _scenarios(figure, panels[:4], worth, epsilons)
     _break_even(panels[4], worth, epsilons)

@@ -66,6 +66,7 @@ def reproduce(
 
         treaty reproduce W4 W5 --share 0.1 --out reproduction
     """
+    from treaty.canvas import canvas
     from treaty.reproduce.picture import draw
     from treaty.reproduce.report import write_report
     from treaty.reproduce.reproduction import reproduce as run
@@ -74,6 +75,7 @@ def reproduce(
     from treaty.reproduce.store import Store
     from treaty.reproduce.workshop import Workshop
 
+    canvas(1, 1)  # pictures come last, but whether they can be drawn is told first
     names, discharges = _discharges(figures or [], hospital or [])
     keys = wanted(names)
     for file in (lending, fraud, *discharges):

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from treaty.arrays import FloatArray
-from treaty.errors import TreatyError
+from treaty.canvas import canvas
 from treaty.forecast.forecast import Forecast
 from treaty.forecast.outlook import Outlook
 from treaty.learners import Plan
@@ -17,16 +17,12 @@ FACTORS = np.logspace(-1, 1, 5)
 
 def draw(seen: Outlook, told: Forecast, path: Path) -> None:
     """Rehearse budgets and sizes around the treaty's own, and draw ψ against both."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise TreatyError("pictures need Matplotlib: pip install 'treaty[demo]'") from error
     results = [
         [seen.rehearse(scaled(seen.plan, e, n), precision=0.05) for e in FACTORS] for n in FACTORS
     ]
     grid: FloatArray = np.array([[one.psi.value for one in row] for row in results])
     noise: FloatArray = np.array([[max(one.noise, 1e-12) for one in row] for row in results])
-    figure = Figure(figsize=(13, 4.2), layout="constrained")
+    figure = canvas(13, 4.2)
     surface, by_epsilon, by_size = figure.subplots(1, 3)
     drawn = surface.contourf(
         FACTORS, FACTORS, np.log10(np.maximum(grid, 1e-12)), 12, cmap="viridis_r"

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treaty.arrays import FloatArray
-from treaty.errors import TreatyError
+from treaty.canvas import canvas
 from treaty.reproduce.figure import Figure, Grid, Lines, Owners, Panel, Rounds, Timing
 from treaty.reproduce.trial import Outcome
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Canvas
 
 COLOURS = ("#b2182b", "#2166ac", "#1b7837", "#762a83", "#e08214")
 MARKERS = ("s", "D", "o", "^", "v")
@@ -23,23 +22,19 @@ SMALLEST = 1e-9
 
 def draw(figure: Figure, folder: Path) -> list[Path]:
     """Write a figure as PNG and SVG, and return where."""
-    try:
-        from matplotlib.figure import Figure as Canvas
-    except ImportError as error:
-        raise TreatyError("pictures need Matplotlib: pip install 'treaty[demo]'") from error
     wide = max(len(figure.published), len(figure.corrected))
     # Four scenarios are four to a row; up to two panels stand beside their corrections.
     rows = 2 if wide > 1 else 1
     columns = wide if wide > 1 else 2
-    canvas = Canvas(figsize=(4.1 * columns + 0.6, 3.5 * rows + 0.3), layout="constrained")
+    picture = canvas(4.1 * columns + 0.6, 3.5 * rows + 0.3)
     panels = [*figure.published, *figure.corrected]
-    every = canvas.subplots(rows, columns, squeeze=False).ravel()
+    every = picture.subplots(rows, columns, squeeze=False).ravel()
     for axes, panel in zip(every, panels, strict=True):
-        _panel(canvas, axes, panel, _limits(panels))
-    canvas.suptitle(f"{figure.key}. {figure.title}\n{_wrapped(figure.rows, columns)}", fontsize=10)
+        _panel(axes, panel, _limits(panels))
+    picture.suptitle(f"{figure.key}. {figure.title}\n{_wrapped(figure.rows, columns)}", fontsize=10)
     paths = [folder / f"{figure.key}.png", folder / f"{figure.key}.svg"]
     for path in paths:
-        canvas.savefig(path, dpi=110)
+        picture.savefig(path, dpi=110)
     return paths
 
 
@@ -62,7 +57,7 @@ def _limits(panels: Sequence[Panel]) -> tuple[float, float]:
     return (max(min(values), SMALLEST), max(values)) if values else (SMALLEST, 1.0)
 
 
-def _panel(canvas: "Canvas", axes: "Axes", panel: Panel, limits: tuple[float, float]) -> None:
+def _panel(axes: "Axes", panel: Panel, limits: tuple[float, float]) -> None:
     axes.set_title(panel.title, loc="left", fontsize=9)
     axes.tick_params(labelsize=8)
     if isinstance(panel, Rounds):

@@ -2,18 +2,14 @@
 
 from pathlib import Path
 
-from treaty.errors import TreatyError
+from treaty.canvas import canvas
 from treaty.simulation.simulate import Simulation
 
 
 def draw_rounds(result: Simulation, path: Path) -> None:
     """Draw median and quartiles of ψ against the round, and write the picture."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise TreatyError("pictures need Matplotlib: pip install 'treaty[demo]'") from error
     p25, median, p75 = result.percentiles(25, 50, 75)
-    figure = Figure(figsize=(7, 4), layout="constrained")
+    figure = canvas(7, 4)
     axes = figure.subplots()
     axes.fill_between(result.rounds, p25, p75, color="0.8", label="25% to 75% of runs")
     axes.plot(result.rounds, median, color="black", label="median")
