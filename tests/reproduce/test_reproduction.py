@@ -2,6 +2,9 @@
 
 import json
 import re
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import polars as pl
@@ -148,6 +151,32 @@ def test_what_a_process_cannot_do_is_told(tmp_path):
         Workers(workshop, 2) as workers,
     ):
         list(workers.fill(trials))
+
+
+def test_no_process_outlives_a_run_that_is_killed(tmp_path):
+    """SIGKILL leaves no time to say goodbye; workers see for themselves that they are alone."""
+    command = [str(Path(sys.executable).parent / "treaty"), "reproduce", "W6", "--share", "0.02"]
+    running = subprocess.Popen(
+        [*command, "--processes", "2", "--out", str(tmp_path)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        _wait_for(lambda: len(list((tmp_path / "trials").glob("*.json"))) > 3)
+        of = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+        workers = of.read_text().split()
+    finally:
+        running.kill()
+        running.wait()
+    assert len(workers) >= 2
+    _wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
+
+
+def _wait_for(condition, seconds=60.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.1)
 
 
 @pytest.mark.parametrize(

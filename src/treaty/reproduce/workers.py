@@ -1,6 +1,8 @@
 """Several processes that fill a store, one core each."""
 
+import os
 import signal
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -93,8 +95,16 @@ def _open(rows: Rows, folder: Path, runs: int, seed: int) -> None:
     global _own
     # Whoever interrupts the program means the process that asked for the work.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     threadpool_limits(1, "blas")
     _own = Workshop(rows, Store(folder), runs=runs, seed=seed)
+
+
+def _end_with(parent: int) -> None:
+    """End this process when the one that asked for the work has ended, however it did."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
 
 
 def _do(batch: list[Job]) -> list[tuple[Job, float]]:
