@@ -9,6 +9,7 @@ from treaty.errors import TreatyError
 from treaty.records import Counts
 from treaty.records.encoder import encode
 from treaty.reproduce import fraud, hospital, lending
+from treaty.reproduce.published import numbers
 
 LOANS = '''\
 Notes offered by Prospectus (https://www.lendingclub.com/info/prospectus.action)
@@ -191,3 +192,46 @@ def test_ages_are_written_in_two_ways(tmp_path):
     (tmp_path / "other.csv").write_text(text)
     ages = hospital.read(tmp_path / "other.csv")["age_group"].to_list()
     assert ages == ["30 to 49", "70 or Older", "50 to 69"]
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("12,500", 12_500.0),
+        ("$1,234.5", 1234.5),
+        ("1e+05", 1e5),
+        (" 36 months", 36.0),
+        ("n/a", None),
+    ],
+)
+def test_numbers_as_people_write_them(written, value):
+    frame = pl.DataFrame({"a": [written]}).select(numbers("a"))
+    assert frame["a"].to_list() == [value]
+
+
+def test_files_that_cannot_be_read_are_told_in_a_sentence(tmp_path):
+    (tmp_path / "loan.csv.gz").write_bytes(b"\x1f\x8b")
+    with pytest.raises(TreatyError, match="is packed; unpack it first"):
+        lending.read(tmp_path / "loan.csv.gz")
+    (tmp_path / "empty.csv").touch()
+    with pytest.raises(TreatyError, match="cannot be read"):
+        fraud.read(tmp_path / "empty.csv")
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(TreatyError, match="cannot be read"):
+        hospital.read(tmp_path / "broken.parquet")
+
+
+def test_discharges_without_a_name_are_left_out(tmp_path):
+    (tmp_path / "2012.csv").write_text(
+        OLD.replace("Cuba Memorial Hospital Inc", "Redacted for Confidentiality", 1).replace(
+            "Cuba Memorial Hospital Inc", '""', 1
+        )
+    )
+    assert hospital.read(tmp_path / "2012.csv")["length_of_stay"].to_list() == [2.0]
+
+
+def test_a_transaction_cut_off_is_left_out(tmp_path):
+    header = ",".join(["Time", *fraud.COMPONENTS, "Amount", "Class"])
+    whole = ",".join(["0", *["0.5"] * 28, "10", "1"])
+    (tmp_path / "cards.csv").write_text(f"{header}\n{whole}\n0,0.5,0.5")
+    assert len(fraud.read(tmp_path / "cards.csv")) == 1

@@ -52,12 +52,13 @@ def test_json_lists_every_claim_with_verdict_and_number(told):
         assert claim["measures"]
     assert set(told["seconds"]) == set(KEYS)
     assert all("generated rows, not real ones" in line for line in told["rows"])
-    assert Path(told["report"]) == folder / "report.html"
+    assert Path(told["report"]) == folder / "report-W4-F3-F10.html"
+    assert {group["setting"] for group in told["forecasts"]} == {"W lending", "F hospital"}
 
 
 def test_the_report_needs_nothing_else(told):
     folder, told = told
-    page = (folder / "report.html").read_text()
+    page = Path(told["report"]).read_text()
     sources = re.findall(r"(?:src|href)='([^']*)'", page)
     assert sources
     assert all(s.startswith(("data:image/png;base64,", "#")) for s in sources)
@@ -169,7 +170,14 @@ def test_no_process_outlives_a_run_that_is_killed(tmp_path):
         running.kill()
         running.wait()
     assert len(workers) >= 2
-    _wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
+    _wait_for(lambda: not any(_alive(pid) for pid in workers))
+
+
+def _alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def _wait_for(condition, seconds=60.0):
@@ -223,16 +231,19 @@ def test_a_part_of_a_file_is_shuffled_and_has_frauds_at_their_natural_rate(tmp_p
     assert lab.study.kind == "partial"
     assert lab.study.frame["Class"].mean() == pytest.approx(0.00172, rel=0.3)
     assert lab.study.frame["Class"][:60].sum() < 10  # not all frauds first, as in the file
+    assert lab.said([10]) == "a part of the real rows, shuffled"
     again = Rows(fraud=tmp_path / "cards.parquet").lab("fraud")
     assert again.fingerprint == lab.fingerprint
 
 
-def test_a_whole_file_stays_in_its_order(tmp_path, monkeypatch):
-    monkeypatch.setitem(rows._FULL, "lending", 20_000)
+@pytest.mark.parametrize(("published", "kind"), [(20_000, "full"), (50_000, "partial")])
+def test_loans_stay_in_their_order(tmp_path, monkeypatch, published, kind):
+    monkeypatch.setitem(rows._FULL, "lending", published)
     made = lending.generate(19_000, seed=1)
     made.write_parquet(tmp_path / "loans.parquet")
     study = Rows(lending=tmp_path / "loans.parquet").lab("lending").study
-    assert study.kind == "full"
+    assert study.kind == kind
+    assert not study.shuffled
     assert study.frame["int_rate"].to_list() == made["int_rate"].to_list()
 
 

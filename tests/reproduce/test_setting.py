@@ -9,7 +9,7 @@ from treaty import risk_of, simulate
 from treaty.fitness import optimum
 from treaty.losses import Squared
 from treaty.reproduce.trial import Step, Trial
-from treaty.reproduce.tuning import PACES, _unclipped, step_of
+from treaty.reproduce.tuning import PACES, step_of
 
 SQUARED = ("W lending", "F lending", "F hospital")
 ALL = (*SQUARED, "W fraud", "F fraud")
@@ -87,7 +87,7 @@ def test_clipping_estimated_on_few_rows_is_near_clipping_all(workshop, name, eps
     }
     exact = simulate(plan, every, runs=20, seed=3, measured_with=stick).mean
     quick = simulate(plan, setting.trained_on(trial), runs=20, seed=3, measured_with=stick).mean
-    assert quick == pytest.approx(exact, rel=0.2, abs=2e-4)
+    assert quick == pytest.approx(exact, rel=0.15, abs=2e-5)
 
 
 def test_psi_is_of_the_unclipped_problem(workshop):
@@ -129,7 +129,7 @@ def test_the_step_chosen_is_the_best_of_its_neighbours_on_public_rows(workshop, 
         logs = []
         for epsilon in wanted.budgets:
             trial = Trial(name, sizes, (epsilon,), "read off", step)
-            plan = _unclipped(setting, trial)
+            plan = setting.plan(trial)
             risks = {party.name: public for party in plan.parties}
             models = simulate(plan, risks, runs=20, seed=1).models
             f = setting.problem.penalty(models) + public.value(models)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
 
 from treaty.cli.options import Json
 from treaty.cli.output import console, print_json, progress_bars, table
@@ -38,7 +39,9 @@ def reproduce(
         Path, typer.Option("--out", metavar="FOLDER", help="Where the report and results go.")
     ] = Path("reproduction"),
     runs: Annotated[int, typer.Option("--runs", min=2, help="How many runs of every trial.")] = 100,
-    seed: Annotated[int, typer.Option("--seed", help="Of rows, clocks and simulated noise.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Of rows, clocks and simulated noise.")
+    ] = 0,
     one_hot: Annotated[
         bool, typer.Option("--one-hot", help="A column for every category, instead of integers.")
     ] = False,
@@ -69,8 +72,8 @@ def reproduce(
     from treaty.canvas import canvas
     from treaty.reproduce.picture import draw
     from treaty.reproduce.report import write_report
+    from treaty.reproduce.reproduction import FIGURES, wanted
     from treaty.reproduce.reproduction import reproduce as run
-    from treaty.reproduce.reproduction import wanted
     from treaty.reproduce.rows import Rows
     from treaty.reproduce.store import Store
     from treaty.reproduce.workshop import Workshop
@@ -84,15 +87,27 @@ def reproduce(
     rows = Rows(lending, fraud, discharges, one_hot, share, seed)
     workshop = Workshop(rows, Store(out / "trials"), runs=runs, seed=seed)
     pictures = out / "figures"
+    if pictures.exists() and not pictures.is_dir():
+        raise TreatyError(
+            f"{pictures}: is a file, and pictures are to go into a folder of that name"
+        )
     pictures.mkdir(exist_ok=True)
-    with progress_bars(quiet=as_json) as progress:
-        progress("reading rows", 0, 1)
-        made = run(workshop, keys, processes=processes or _cores(), progress=progress)
-        drawn: dict[str, Path] = {}
-        for index, figure in enumerate(made.figures):
-            progress("drawing", index, len(made.figures))
-            drawn[figure.key] = draw(figure, pictures)[0]
-    report = out / "report.html"
+    drawn: dict[str, Path] = {}
+    try:
+        with progress_bars(quiet=as_json) as progress:
+            progress("reading rows", 0, 1)
+            made = run(workshop, keys, processes=processes or _cores(), progress=progress)
+            for index, figure in enumerate(made.figures):
+                progress("drawing", index, len(made.figures))
+                drawn[figure.key] = draw(figure, pictures)[0]
+    except KeyboardInterrupt:
+        kept = (
+            f"stopped; what was finished is kept in {out}, and the same command goes on from there"
+        )
+        Console(stderr=True).print(kept)
+        raise typer.Exit(130) from None
+    # A report of some figures does not take the place of one of all.
+    report = out / ("report.html" if len(keys) == len(FIGURES) else f"report-{'-'.join(keys)}.html")
     write_report(made, drawn, workshop.described(), report)
     if as_json:
         print_json(
@@ -103,6 +118,7 @@ def reproduce(
                 "seed": seed,
                 "seconds": made.seconds,
                 "claims": [claim.plain() for claim in made.claims],
+                "forecasts": [vars(group) for group in made.forecasts],
             }
         )
         return

@@ -75,7 +75,7 @@ class _SlopeLimited(Loss):
 
     def value(self, score: FloatArray, target: FloatArray) -> FloatArray:
         """Return φ inside the band where |φ′| ≤ c, and its tangents of slope ±c outside."""
-        finite = np.minimum(self.limit, 1e300)
+        finite = np.minimum(self.limit, 1e-8 * np.finfo(self.limit.dtype).max)
         low = self.loss.score_at_slope(-finite, target)
         high = self.loss.score_at_slope(finite, target)
         inside = np.clip(score, np.minimum(low, high), high)

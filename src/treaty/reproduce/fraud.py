@@ -1,5 +1,6 @@
 """Card transactions (Université Libre de Bruxelles): fraud or not, from published components."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import polars as pl
 
 from treaty.errors import TreatyError
 from treaty.records import DictionaryTerms, Feature, Number, Target
+from treaty.reproduce.published import numbers, read_columns
 from treaty.reproduce.study import Kind, Study
 
 FULL_ROWS = 284_807
@@ -35,22 +37,16 @@ def study(frame: pl.DataFrame, kind: Kind) -> Study:
 
 def read(path: str | Path) -> pl.DataFrame:
     """Read `creditcard.csv` as published (classes in quotes), or Parquet rows with its columns."""
-    path = Path(path)
-    if not path.is_file():
-        raise TreatyError(f"{path}: there is no such file")
-    if path.suffix.lower() == ".parquet":
-        raw = pl.read_parquet(path)
-    else:
-        raw = pl.read_csv(path, infer_schema=False)
     columns = [*COMPONENTS, "Amount", "Class"]
-    missing = [column for column in columns if column not in raw.columns]
-    if missing:
-        raise TreatyError(f'{path}: there is no column "{missing[0]}": not the card transactions')
-    frame = raw.select(
-        pl.col(column).cast(pl.String).str.strip_chars("\"' ").cast(pl.Float64, strict=False)
-        for column in columns
-    )
-    return frame.with_columns(pl.col("Class").cast(pl.Int8))
+
+    def choose(names: Sequence[str]) -> dict[str, str]:
+        missing = [column for column in columns if column not in names]
+        if missing:
+            raise TreatyError(f'there is no column "{missing[0]}": not the card transactions')
+        return {column: column for column in columns}
+
+    frame = read_columns(path, choose).with_columns(numbers(*columns))
+    return frame.filter(pl.col("Class").is_not_null()).with_columns(pl.col("Class").cast(pl.Int8))
 
 
 def generate(rows: int = FULL_ROWS, seed: int = 0) -> pl.DataFrame:

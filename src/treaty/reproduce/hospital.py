@@ -9,7 +9,8 @@ import polars as pl
 
 from treaty.errors import TreatyError
 from treaty.records import DictionaryTerms, Feature, OneHot, Ordinal, Target
-from treaty.reproduce.study import Kind, Study, one_sample
+from treaty.reproduce.published import numbers, read_columns
+from treaty.reproduce.study import Kind, Study
 
 FULL_ROWS = 2_350_000
 FACILITIES = 213
@@ -105,33 +106,28 @@ def read(paths: str | Path | Sequence[str | Path]) -> pl.DataFrame:
 
 
 def _read(path: Path) -> pl.DataFrame:
-    if not path.is_file():
-        raise TreatyError(f"{path}: there is no such file")
-    if path.suffix.lower() == ".parquet":
-        raw = pl.read_parquet(path)
-    else:
-        raw = pl.read_csv(path, infer_schema=False, encoding="utf8-lossy")
-    known = {re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_"): name for name in raw.columns}
-    chosen: dict[str, str] = {}
-    for column, names in _NAMES.items():
-        found = next((known[name] for name in names if name in known), None)
-        if found is None:
-            raise TreatyError(f'{path}: there is no column "{names[-1]}": not SPARCS discharges')
-        chosen[column] = found
-    raw = one_sample(raw, list(chosen.values()))
-    text = raw.select(
-        pl.col(name).cast(pl.String).str.strip_chars().alias(column)
-        for column, name in chosen.items()
-    )
-    frame = text.with_columns(
-        pl.col("length_of_stay").str.extract(r"(\d+)").cast(pl.Float64, strict=False),
+    frame = read_columns(path, _columns).with_columns(
+        numbers("length_of_stay"),
         pl.col("age_group").replace(_AGES),
         pl.col("gender").replace(_GENDERS),
         pl.col("ed_indicator").replace(_EMERGENCY),
         _matched("patient_disposition", _DISPOSITIONS, DISPOSITIONS),
         _matched("payment_1", _PAYMENTS, CATEGORIES["payment_1"]),
     )
-    return frame.filter(pl.col("length_of_stay").is_not_null() & pl.col(OWNER).is_not_null())
+    # Some discharges are published without the hospital's name.
+    named = pl.col(OWNER).str.len_chars().gt(0) & ~pl.col(OWNER).str.contains("(?i)redacted")
+    return frame.filter(pl.col("length_of_stay").is_not_null() & named)
+
+
+def _columns(names: Sequence[str]) -> dict[str, str]:
+    known = {re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_"): name for name in names}
+    chosen: dict[str, str] = {}
+    for column, spellings in _NAMES.items():
+        found = next((known[name] for name in spellings if name in known), None)
+        if found is None:
+            raise TreatyError(f'there is no column "{spellings[-1]}": not SPARCS discharges')
+        chosen[column] = found
+    return chosen
 
 
 def _matched(column: str, patterns: Sequence[tuple[str, str]], known: Sequence[str]) -> pl.Expr:
@@ -168,13 +164,15 @@ def generate(rows: int = FULL_ROWS, seed: int = 0) -> pl.DataFrame:
     )
     return pl.DataFrame(
         {
-            OWNER: np.array([f"Hospital {i + 1:03}" for i in range(FACILITIES)])[facility],
-            "age_group": np.array(AGES)[age],
-            "gender": np.array(["Female", "Male"])[(random.random(rows) < 0.47).astype(int)],
-            "type_of_admission": np.array(ADMISSIONS)[admission],
-            "patient_disposition": np.array(DISPOSITIONS)[leaves],
-            "payment_1": np.array(CATEGORIES["payment_1"])[pays],
-            "ed_indicator": np.array(["No", "Yes"])[(emergency > 0.2).astype(int)],
+            OWNER: pl.Series([f"Hospital {i + 1:03}" for i in range(FACILITIES)]).gather(facility),
+            "age_group": pl.Series(AGES).gather(age),
+            "gender": pl.Series(("Female", "Male")).gather(
+                (random.random(rows) < 0.47).astype(int)
+            ),
+            "type_of_admission": pl.Series(ADMISSIONS).gather(admission),
+            "patient_disposition": pl.Series(DISPOSITIONS).gather(leaves),
+            "payment_1": pl.Series(CATEGORIES["payment_1"]).gather(pays),
+            "ed_indicator": pl.Series(("No", "Yes")).gather((emergency > 0.2).astype(int)),
             "length_of_stay": np.ceil(np.clip(stay, 0.5, 120)),
         }
     )

@@ -31,12 +31,10 @@ class Lab:
 
     Args:
         study: the study.
-        seed: of the draws where more records are asked for than there are.
     """
 
-    def __init__(self, study: Study, seed: int = 0) -> None:
+    def __init__(self, study: Study) -> None:
         self.study = study
-        self.seed = seed
         self.dealt = lru_cache(maxsize=64)(self._dealt)
 
     @cached_property
@@ -53,8 +51,10 @@ class Lab:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of all rows and of how more are drawn: results of other rows are not mixed up."""
-        made = hashlib.blake2b(f"{self.study.name} {self.seed}".encode(), digest_size=16)
+        """A hash of all rows and of whose they are: results of other rows are not mixed up."""
+        made = hashlib.blake2b(self.study.name.encode(), digest_size=16)
+        if self.study.by is not None:
+            made.update("\n".join(self.study.private[self.study.by].to_list()).encode())
         for values in (*self.rows, *self.public):
             made.update(np.ascontiguousarray(values).data)
         return made.hexdigest()
@@ -69,12 +69,10 @@ class Lab:
     def _dealt(self, sizes: tuple[int, ...]) -> Holdings:
         """Deal rows out as the papers do: the first n₁, the next n₂, and so on.
 
-        Where there are fewer rows than that, they are drawn with replacement; `said` tells.
+        Where there are fewer rows than that, they are used again from the first; `said` tells. Drawn at
+        random instead, owners would be more alike than neighbours in a file are.
         """
-        total = len(self.rows[1])
-        order = np.arange(sum(sizes))
-        if len(order) > total:
-            order = np.random.default_rng(self.seed).integers(total, size=len(order))
+        order = np.arange(sum(sizes)) % len(self.rows[1])
         parts = np.split(order, np.cumsum(sizes)[:-1])
         names = [f"owner {i + 1}" for i in range(len(sizes))]
         return Holdings(dict(zip(names, parts, strict=True)), dict(zip(names, sizes, strict=True)))
@@ -116,14 +114,19 @@ class Lab:
 
     def said(self, sizes: Sequence[int]) -> str:
         """Return in words which kind of rows an experiment of such sizes shows."""
-        drawn = ", drawn with replacement" if sum(sizes) > len(self.study.private) else ""
-        return f"{SAID[self.study.kind]}{drawn}"
+        again = ", used again where they run out" if sum(sizes) > len(self.study.private) else ""
+        return f"{self._kind}{again}"
+
+    @property
+    def _kind(self) -> str:
+        shuffled = ", shuffled" if self.study.shuffled else ""
+        return f"{SAID[self.study.kind]}{shuffled}"
 
     def described(self) -> str:
         """Return in words what these rows are."""
         study = self.study
         told = (
-            f"{study.name}: {SAID[study.kind]}; {len(study.frame):,} rows, the last "
+            f"{study.name}: {self._kind}; {len(study.frame):,} rows, the last "
             f"{study.public_rows:,} of them public; "
         )
         if study.target.bounds is None:

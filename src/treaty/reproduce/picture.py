@@ -1,5 +1,6 @@
-"""Figures as pictures: as published above or to the left, corrected below or to the right."""
+"""Figures as pictures: as published to the left, corrected to the right."""
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,26 +23,22 @@ SMALLEST = 1e-9
 
 def draw(figure: Figure, folder: Path) -> list[Path]:
     """Write a figure as PNG and SVG, and return where."""
-    wide = max(len(figure.published), len(figure.corrected))
-    # Four scenarios are four to a row; up to two panels stand beside their corrections.
-    rows = 2 if wide > 1 else 1
-    columns = wide if wide > 1 else 2
-    picture = canvas(4.1 * columns + 0.6, 3.5 * rows + 0.3)
-    panels = [*figure.published, *figure.corrected]
-    every = picture.subplots(rows, columns, squeeze=False).ravel()
+    rows = len(figure.published)
+    high = 2.6 if rows > 2 else 3.5
+    picture = canvas(9.0, high * rows + 0.5)
+    panels = [
+        panel for pair in zip(figure.published, figure.corrected, strict=True) for panel in pair
+    ]
+    every = picture.subplots(rows, 2, squeeze=False).ravel()
     for axes, panel in zip(every, panels, strict=True):
         _panel(axes, panel, _limits(panels))
-    picture.suptitle(f"{figure.key}. {figure.title}\n{_wrapped(figure.rows, columns)}", fontsize=10)
+    picture.suptitle(
+        f"{figure.key}. {figure.title}\n{textwrap.fill(f'({figure.rows})', 120)}", fontsize=10
+    )
     paths = [folder / f"{figure.key}.png", folder / f"{figure.key}.svg"]
     for path in paths:
         picture.savefig(path, dpi=110)
     return paths
-
-
-def _wrapped(text: str, columns: int) -> str:
-    import textwrap
-
-    return textwrap.fill(f"({text})", 62 * columns)
 
 
 def _limits(panels: Sequence[Panel]) -> tuple[float, float]:
@@ -161,10 +158,18 @@ def _grid(axes: "Axes", panel: Grid, limits: tuple[float, float]) -> None:
 
 def _timing(axes: "Axes", panel: Timing) -> None:
     k = np.arange(1, len(panel.talks) + 1)
-    size = 2.0 if panel.owners < 10 else 1.0
-    axes.plot(k, np.array(panel.talks) + 1, ".", color="black", markersize=size)
+    few = panel.owners < 10
+    axes.plot(
+        k,
+        np.array(panel.talks) + 1,
+        marker="|" if few else ".",
+        markersize=9 if few else 1,
+        alpha=0.35 if few else 1.0,
+        linestyle="",
+        color="black",
+    )
     counts = np.bincount(panel.talks, minlength=panel.owners)
-    beside: Any = axes.inset_axes((1.02, 0.0, 0.28, 1.0), sharey=axes)
+    beside: Any = axes.inset_axes((1.05, 0.0, 0.28, 1.0), sharey=axes)
     beside.barh(np.arange(1, panel.owners + 1), counts, color="0.7")
     beside.axvline(
         len(panel.talks) / panel.owners, color=COLOURS[0], linewidth=1, label="forecast T/N"
@@ -173,7 +178,8 @@ def _timing(axes: "Axes", panel: Timing) -> None:
     beside.set_xlabel("talks", fontsize=8)
     beside.legend(fontsize=6, frameon=False, loc="upper center", bbox_to_anchor=(0.5, 1.12))
     axes.set(xlabel="round k", ylabel="owner i_k", ylim=(0.3, panel.owners + 0.7))
-    if panel.owners < 10:
+    axes.set_xticks(np.linspace(0, 0.8 * len(k), 5))
+    if few:
         axes.set_yticks(range(1, panel.owners + 1))
 
 
@@ -195,8 +201,11 @@ def _owners(axes: "Axes", panel: Owners) -> None:
             _forecast(axes, [1.03 * max(panel.records)], [outcome], colour)
     axes.plot([], [], "k*", markersize=8, markerfacecolor="none", label="forecast")
     axes.set(xlabel="records n_i", ylabel="ψ", xscale="log", yscale="log")
-    axes.xaxis.set_minor_formatter(lambda value, _: "")
-    _finish(axes)
+    ticks = [n for n in (10_000, 20_000, 40_000, 80_000) if n <= 1.2 * max(panel.records)]
+    axes.set_xticks(ticks, [f"{n:,}" for n in ticks])
+    axes.set_xticks([], minor=True)
+    axes.grid(alpha=0.25)
+    axes.legend(fontsize=7, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.16), frameon=False)
 
 
 def _finish(axes: "Axes") -> None:

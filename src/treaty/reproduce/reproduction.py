@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from treaty.errors import TreatyError
 from treaty.reproduce import farokhi, wu
@@ -18,16 +19,37 @@ Tick = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
+class Forecasts:
+    """How the forecasts of one setting, under one noise, compare with what was measured.
+
+    Args:
+        setting: the setting.
+        noise: whence Ξ, and for how many answers.
+        trials: how many trials were forecast.
+        inside: the share of them whose mean ψ lies in the 90% interval, up to 2 standard errors.
+        ratio: the median of ψ as forecast over ψ as measured.
+    """
+
+    setting: str
+    noise: str
+    trials: int
+    inside: float
+    ratio: float
+
+
+@dataclass(frozen=True)
 class Reproduction:
     """What came of it.
 
     Args:
         figures: the figures, in the papers' order.
         seconds: how long each took, by its key. What figures share counts for the first.
+        forecasts: how well forecasts did, by setting and noise.
     """
 
     figures: tuple[Figure, ...]
     seconds: dict[str, float]
+    forecasts: tuple["Forecasts", ...]
 
     @property
     def claims(self) -> list[Claim]:
@@ -81,12 +103,35 @@ def reproduce(
         trials = {name: list(dict.fromkeys(next(drawings[name]))) for name in names}
         fill(trials, "training")
     figures: list[Figure] = []
+    every: dict[Trial, Outcome] = {}
     for name in names:
         begun = time.perf_counter()
         seen = {trial: workshop.run(trial) for trial in trials[name]}
         figures.append(_drawn(drawings[name], seen))
         seconds[name] += time.perf_counter() - begun
-    return Reproduction(tuple(figures), seconds)
+        every.update(seen)
+    return Reproduction(tuple(figures), seconds, _compared(every))
+
+
+def _compared(seen: Mapping[Trial, Outcome]) -> tuple[Forecasts, ...]:
+    """Compare every forecast with what was measured."""
+    groups: dict[tuple[str, str], list[tuple[bool, float]]] = {}
+    for trial, outcome in seen.items():
+        if outcome.forecast is not None:
+            value, low, high = outcome.forecast
+            off = 2 * outcome.error
+            inside = low - off <= outcome.mean <= high + off
+            ratio = value / max(outcome.mean, 1e-15)
+            groups.setdefault((trial.setting, trial.noise), []).append((inside, ratio))
+    return tuple(
+        Forecasts(
+            *key,
+            trials=len(group),
+            inside=sum(inside for inside, _ in group) / len(group),
+            ratio=median(ratio for _, ratio in group),
+        )
+        for key, group in sorted(groups.items())
+    )
 
 
 class _AskedFor(Workshop):

@@ -1,7 +1,7 @@
 """The rows a reproduction is made on: the public files, a part of them, or rows made in their place."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -32,8 +32,9 @@ _MAKES: dict[StudyName, Callable[[int, int], pl.DataFrame]] = {
 class Rows:
     """Where a reproduction's rows come from.
 
-    Rows of a file with less than nine tenths of the published ones are a part. A part comes in an order
-    that means nothing, so it is shuffled; and frauds beyond their natural rate are left out.
+    Rows of a file with less than nine tenths of the papers' ones are a part. Loans stay in the order of
+    the file, in which neighbours are alike, as the papers have them. Parts of the others come in an
+    order that means nothing, so they are shuffled; and frauds beyond their natural rate are left out.
 
     Args:
         lending: LendingClub's file, or a part of it; without one, rows are made.
@@ -55,12 +56,15 @@ class Rows:
         """Return a study's rows, ready to be dealt out."""
         files = self.files(name)
         frame, kind = self._frame(name, files)
+        shuffled = kind == "partial" and name != "lending"
+        if shuffled:
+            frame = frame.sample(fraction=1.0, shuffle=True, seed=self.seed)
         if len(frame) < FEWEST:
             raise TreatyError(
                 f"{files[0] if files else name}: {len(frame):,} rows are too few: at least "
                 f"{FEWEST:,} are needed"
             )
-        return Lab(_study(name, frame, kind, self.one_hot), self.seed)
+        return Lab(replace(_study(name, frame, kind, self.one_hot), shuffled=shuffled))
 
     def files(self, name: StudyName) -> tuple[Path, ...]:
         """Return the files of a study."""
@@ -80,7 +84,7 @@ class Rows:
             return frame, "full"
         if name == "fraud":
             frame = _at_natural_rate(frame, self.seed)
-        return frame.sample(fraction=1.0, shuffle=True, seed=self.seed), "partial"
+        return frame, "partial"
 
 
 def _study(name: StudyName, frame: pl.DataFrame, kind: Kind, one_hot: bool) -> Study:

@@ -70,13 +70,22 @@ class Runner:
                 name: stage.risks.get(name) or next(iter(stage.risks.values())) for name in names
             }
             if clips:
-                rows = RowRisk(self.setting.loss, fold.x[:FORECAST_ROWS], fold.y[:FORECAST_ROWS])
-                risks = self.setting.clipped(risks, rows)
+                risks = self._clipped(risks, fold)
             ready.append(replace(stage, risks=risks))
         told = expected(
             plan, ready, precision=FORECAST_PRECISION, runs=FORECAST_RUNS, seed=self.seed + 1
         )
         return told.value, told.low, told.high
+
+    def _clipped(self, risks: dict[str, Risk], fold: Fold) -> dict[str, Risk]:
+        """Return stand-ins with their gradients clipped, by as much as those of the whole fold are."""
+        setting = self.setting
+        centre = setting.public_model
+        whole = RowRisk(setting.clipped_problem.loss, fold.x, fold.y)
+        effect = whole.gradient(centre) - whole.with_loss(setting.loss).gradient(centre)
+        gradients = {id(risk): risk.gradient(centre) + effect for risk in risks.values()}
+        some = RowRisk(setting.loss, fold.x[:FORECAST_ROWS], fold.y[:FORECAST_ROWS])
+        return setting.clipped({name: gradients[id(r)] for name, r in risks.items()}, some)
 
     @cached_property
     def _folds(self) -> list[Fold]:

@@ -72,6 +72,7 @@ class Setting:
         # The same few sizes are asked for again and again; rows of many owners are large.
         self.risks = lru_cache(maxsize=3)(self._risks)
         self.stick = lru_cache(maxsize=64)(self._stick)
+        self._clipped_gradients = lru_cache(maxsize=8)(self._exactly_clipped)
 
     @property
     def synchronous(self) -> bool:
@@ -182,34 +183,37 @@ class Setting:
 
     def trained_on(self, trial: Trial) -> dict[str, Risk]:
         """Return the records as a trial's owners answer from them."""
-        risks = self.risks(trial.sizes)
         if trial.noise != "corrected" or math.isinf(self.clip):
-            return risks
-        return self.clipped(risks, self._some_rows)
+            return self.risks(trial.sizes)
+        gradients = self._clipped_gradients(trial.sizes)
+        return self.clipped(gradients, self.lab.sample(self.loss, CLIPPED_ROWS))
 
-    @cached_property
-    def _some_rows(self) -> RowRisk:
-        return self.lab.sample(self.loss, CLIPPED_ROWS)
+    def _exactly_clipped(self, sizes: tuple[int, ...] | None) -> dict[str, FloatArray]:
+        """Return every owner's clipped gradient at the public rows' model, of all its rows."""
+        x, y = self.lab.rows
+        loss = self.clipped_problem.loss
+        return {
+            name: RowRisk(loss, x[rows], y[rows]).gradient(self.public_model)
+            for name, rows in self.holdings(sizes).rows.items()
+        }
 
-    def clipped(self, risks: Mapping[str, Risk], rows: RowRisk) -> dict[str, Risk]:
+    def clipped(self, gradients: Mapping[str, FloatArray], rows: RowRisk) -> dict[str, Risk]:
         """Return records with their gradients clipped, as estimated on some rows.
 
         A clipped squared loss has no sufficient statistics, so a few rows stand for all, tilted: at the
-        public rows' model everybody's unclipped gradient is exact. What is estimated is the effect of
-        clipping, and the curvature.
+        public rows' model, near which all ends, everybody's clipped gradient is exact.
 
         Args:
-            risks: everybody's records; those that share one go on sharing it.
+            gradients: everybody's clipped gradient there; those that share one go on sharing it.
             rows: the few.
         """
         centre = self.public_model
         some = RowRisk(self.clipped_problem.loss, rows.x, rows.y).in_single_precision()
-        as_they_are = rows.gradient(centre)
+        theirs = some.gradient(centre)
         none = np.zeros((len(centre), len(centre)))
         made: dict[int, Risk] = {}
-        for risk in risks.values():
-            if id(risk) not in made:
-                slope = risk.gradient(centre) - as_they_are
-                tilt = MomentRisk(Moments(risk.n, none, -0.5 * slope, 0.0))
-                made[id(risk)] = PooledRisk([some, tilt], [1.0, 1.0])
-        return {name: made[id(risk)] for name, risk in risks.items()}
+        for gradient in gradients.values():
+            if id(gradient) not in made:
+                tilt = MomentRisk(Moments(rows.n, none, -0.5 * (gradient - theirs), 0.0))
+                made[id(gradient)] = PooledRisk([some, tilt], [1.0, 1.0])
+        return {name: made[id(gradient)] for name, gradient in gradients.items()}

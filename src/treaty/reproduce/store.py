@@ -13,9 +13,9 @@ from treaty.errors import TreatyError
 
 _CODE = (
     "fitness", "forecast", "learners", "losses", "privacy", "records", "simulation",
-    "reproduce/study.py", "reproduce/lending.py", "reproduce/fraud.py", "reproduce/hospital.py",
-    "reproduce/lab.py", "reproduce/setting.py", "reproduce/tuning.py", "reproduce/running.py",
-    "reproduce/trial.py", "reproduce/workshop.py",
+    "reproduce/study.py", "reproduce/published.py", "reproduce/lending.py", "reproduce/fraud.py",
+    "reproduce/hospital.py", "reproduce/lab.py", "reproduce/setting.py", "reproduce/tuning.py",
+    "reproduce/running.py", "reproduce/trial.py", "reproduce/workshop.py",
 )  # fmt: skip
 """The code that a result depends on."""
 

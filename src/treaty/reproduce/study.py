@@ -1,6 +1,6 @@
 """A study: the rows of one of the papers' tasks, in order, and how they become (x, y)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -17,7 +17,7 @@ from treaty.records.fitting import fit_dictionary
 Kind = Literal["full", "partial", "generated"]
 BLOCK = 65_536
 SAID = {
-    "full": "the full public file",
+    "full": "the public file",
     "partial": "a part of the real rows",
     "generated": "generated rows, not real ones",
 }
@@ -37,6 +37,7 @@ class Study:
         public_rows: how many of the last ones are public.
         kind: where the rows come from.
         by: the column that says whose a row is, where the papers say so.
+        shuffled: whether the rows are not in the order of the file.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Study:
     public_rows: int
     kind: Kind
     by: str | None = None
+    shuffled: bool = False
 
     def __post_init__(self) -> None:
         if len(self.frame) < 2 * self.public_rows:
@@ -76,18 +78,3 @@ class Study:
         for part in frame.iter_slices(BLOCK):
             x = np.ascontiguousarray(self.encoder.x(part))
             yield x, self.target.encode(part[self.target.column], Counts())
-
-
-def one_sample(raw: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Return the largest complete sample of a file that was merged from several.
-
-    Such a file says in a column `source` where each row is from. Samples differ in whom they hold and in
-    what they leave out, so they are not mixed.
-    """
-    if "source" not in raw.columns:
-        return raw
-    complete = raw.filter(pl.all_horizontal(pl.col(column).is_not_null() for column in columns))
-    if complete.is_empty():
-        return raw
-    largest = complete.group_by("source").len().sort("len", "source").row(-1)[0]
-    return raw.filter(pl.col("source") == largest)

@@ -9,8 +9,9 @@ SettingName = Literal["W lending", "W fraud", "F lending", "F hospital", "F frau
 Noise = Literal["read off", "supremum", "corrected"]
 """Whence Ξ, and for how many answers each owner's noise is made.
 
-- "read off": the largest gradient among the private records at θ*, and noise for T answers. The papers
-  give no number for Ξ; theirs are of this size. Not private: Ξ itself tells about a record.
+- "read off": the largest gradient among the private records, at the public rows' model, and noise for T
+  answers. The papers give no number for Ξ. Not private: Ξ itself tells about a record, and on the way
+  to that model gradients can be larger.
 - "supremum": over the public domain and all of Θ, for T answers: what the papers' theorems need.
 - "corrected": gradients clipped to a norm C chosen on public rows, Ξ = C, where that is less than the
   supremum; and noise for as many answers as an owner gives at most, which it enforces.

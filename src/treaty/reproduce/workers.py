@@ -66,7 +66,7 @@ class Workers:
                 self._processes,
                 get_context("spawn"),
                 initializer=_open,
-                initargs=(w.rows, w.store.folder, w.runs, w.seed),
+                initargs=(w.rows, w.store.folder, w.runs, w.seed, os.getpid()),
             )
         waiting = [self._pool.submit(_do, batch) for batch in _batches(self._workshop, jobs)]
         try:
@@ -91,11 +91,11 @@ def _batches(workshop: Workshop, jobs: Sequence[Job]) -> list[list[Job]]:
     return sorted(made, key=lambda batch: -sum(workshop.cost(job) for job in batch))
 
 
-def _open(rows: Rows, folder: Path, runs: int, seed: int) -> None:
+def _open(rows: Rows, folder: Path, runs: int, seed: int, parent: int) -> None:
     global _own
     # Whoever interrupts the program means the process that asked for the work.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     threadpool_limits(1, "blas")
     _own = Workshop(rows, Store(folder), runs=runs, seed=seed)
 
