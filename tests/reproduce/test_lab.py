@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from treaty.losses import Squared
-from treaty.reproduce import hospital, lending
+from treaty.fitness import RowRisk
+from treaty.losses import Hinge, Squared
+from treaty.reproduce import fraud, hospital, lending
 from treaty.reproduce.lab import Lab
 
 
@@ -32,6 +33,24 @@ def test_rows_that_run_out_are_used_again_and_it_is_said(lab):
     assert [risk.n for risk in risks.values()] == [50_000, 50_000]
     assert list(holdings.records.values()) == [50_000, 50_000]
     assert "used again where they run out" in lab.said([50_000, 50_000])
+
+
+@pytest.mark.parametrize("size", [2_999, 3_000, 7_000])
+def test_rows_used_again_count_as_often_as_they_are(size):
+    frame = fraud.generate(4_000, seed=2)
+    lab = Lab(fraud.study(frame, "generated"))
+    x, y = lab.rows
+    assert len(y) == 3_000
+    holdings = lab.dealt((size, size))
+    theta = np.random.default_rng(1).normal(0, 0.1, (5, x.shape[1]))
+    for single, tolerance in ((False, 1e-12), (True, 1e-4)):
+        risks = lab.risks(Hinge(), holdings, single=single)
+        for name, rows in holdings.rows.items():
+            exact = RowRisk(Hinge(), x[rows], y[rows])
+            np.testing.assert_allclose(risks[name].value(theta), exact.value(theta), rtol=tolerance)
+            np.testing.assert_allclose(
+                risks[name].gradient(theta), exact.gradient(theta), atol=10 * tolerance
+            )
 
 
 def test_hospitals_of_a_part_count_as_many_times_as_they_have_rows_fewer():

@@ -149,8 +149,7 @@ def _timing(at: Experiment, key: str, who: str) -> Drawing:
         chance,
         "how often chance alone makes the numbers of talks this uneven; at least 0.001 is asked for",
         f"Owners talk {counts.min()} to {counts.max()} times, {expected:.4g} expected; with caps "
-        "at most "
-        f"{most} times.",
+        f"at most {most} times.",
     )
     return Figure(
         key,
@@ -319,8 +318,7 @@ def f6(workshop: Workshop) -> Drawing:
             1.0,
             20,
             "More than 10 owners with at least 10,000 records and ε ≥ 1 beat a model trained in "
-            "isolation "
-            "(abstract).",
+            "isolation (abstract).",
         ),
     ):
         here = gains("read off", over, least)
@@ -339,8 +337,7 @@ def f6(workshop: Workshop) -> Drawing:
                 judge(here, elsewhere),
                 ratio("read off", banks, least),
                 f"ψ together over ψ of the first bank's own model, N = {banks}, ε = {least:g}; "
-                "below 1 it "
-                "gains",
+                "below 1 it gains",
                 f"It gains in {sum(here)} of {len(here)} cases, with corrected noise in {sum(better)} "
                 f"(there the ratio is {ratio('corrected', banks, least):.3g}). "
                 f"{counted(elsewhere, 'ρ')} As published, {seen[silent(banks, least)].mean:.3g} of the "
@@ -352,9 +349,8 @@ def f6(workshop: Workshop) -> Drawing:
         "ψ against the number of banks and their budgets",
         "Where the surface lies below that of the first bank's own model, the first bank gains (framed "
         "here).",
-        f"{at.rows_for(*equal(BANKS[-1], BANK_RECORDS))}; the file of the paper has 890,000 loans, "
-        "and 200 "
-        "banks of 10,000 would need 2 million",
+        f"{at.rows_for(*equal(BANKS[-1], BANK_RECORDS))}; the file of the paper has 890,000 "
+        "loans, and 200 banks of 10,000 would need 2 million",
         [panels["read off"]],
         [panels["corrected"]],
         (
@@ -449,9 +445,8 @@ def f10(workshop: Workshop) -> Drawing:
                 float(len(drawn)),
                 f"how many of {len(alone)} hospitals gain at ε = 10; half to twice the paper's share is "
                 f"asked for, {usual / 2 * len(alone):.3g} to {2 * usual * len(alone):.3g}",
-                f"These gain: {', '.join(drawn) or 'none'}.{compared if there else ''} With corrected "
-                f"noise {len(corrected)} do. "
-                f"{counted(elsewhere, 'ρ and Ξ')}",
+                f"These gain: {', '.join(drawn) or 'none'}.{compared if there else ''} With "
+                f"corrected noise {len(corrected)} do. {counted(elsewhere, 'ρ and Ξ')}",
             )
         ],
     )
@@ -512,9 +507,8 @@ def f11(workshop: Workshop) -> Drawing:
                 "(introduction).",
                 judge([near(tenfold, 1.0, 0.3)], against),
                 10**tenfold,
-                "by which factor ψ falls when ε is 10 times larger, from the slope over 0.1 to 10; "
-                "5 to 20 "
-                "is asked for",
+                "by which factor ψ falls when ε is 10 times larger, from the slope over 0.1 to "
+                "10; 5 to 20 is asked for",
                 f"{counted(against, 'ρ (tried with n_i = 10,000)')}",
             ),
             Claim(

@@ -8,7 +8,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from treaty.arrays import FloatArray, IntArray
-from treaty.fitness import Moments, Problem, Risk, RowRisk, risk_of
+from treaty.fitness import Moments, Problem, Risk, RowRisk, pooled, risk_of
+from treaty.fitness.risk import has_moments
 from treaty.losses import Loss
 from treaty.reproduce.study import SAID, Study
 
@@ -36,6 +37,7 @@ class Lab:
     def __init__(self, study: Study) -> None:
         self.study = study
         self.dealt = lru_cache(maxsize=64)(self._dealt)
+        self._whole = lru_cache(maxsize=4)(self._every)
 
     @cached_property
     def rows(self) -> tuple[FloatArray, FloatArray]:
@@ -101,10 +103,32 @@ class Lab:
         }
         return Holdings(large, {name: round(times * len(part)) for name, part in large.items()})
 
-    def risks(self, loss: Loss, holdings: Holdings) -> dict[str, Risk]:
-        """Return the records of every owner, as what they say about a model."""
+    def risks(self, loss: Loss, holdings: Holdings, *, single: bool = False) -> dict[str, Risk]:
+        """Return the records of every owner, as what they say about a model.
+
+        Args:
+            loss: ℓ.
+            holdings: which rows are whose.
+            single: whether rows are kept in single precision, for simulations.
+        """
+        return {name: self._of(loss, rows, single) for name, rows in holdings.rows.items()}
+
+    def _of(self, loss: Loss, rows: IntArray, single: bool) -> Risk:
+        """Return some rows; what is all of them several times over is asked once."""
         x, y = self.rows
-        return {name: risk_of(loss, x[rows], y[rows]) for name, rows in holdings.rows.items()}
+        again = len(rows) // len(y)
+        if again == 0 or has_moments(loss):
+            return _at(risk_of(loss, x[rows], y[rows]), single)
+        whole = self._whole(loss, single)
+        rest = rows[again * len(y) :]
+        if not len(rest):
+            return whole
+        left = _at(risk_of(loss, x[rest], y[rest]), single)
+        share = len(rest) / len(rows)
+        return pooled([whole, left], [1 - share, share])
+
+    def _every(self, loss: Loss, single: bool) -> Risk:
+        return _at(risk_of(loss, *self.rows), single)
 
     def sample(self, loss: Loss, rows: int) -> RowRisk:
         """Return some of all owners' rows, evenly spread over their order."""
@@ -140,3 +164,7 @@ class Lab:
         if study.by is not None:
             told += f"; {study.private[study.by].n_unique()} owners"
         return told
+
+
+def _at(risk: Risk, single: bool) -> Risk:
+    return risk.in_single_precision() if single and isinstance(risk, RowRisk) else risk

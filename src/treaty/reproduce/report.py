@@ -72,10 +72,8 @@ def write_report(
         f"<title>Both papers once more</title><style>{_STYLE}</style></head><body>",
         "<h1>Both papers once more: every figure and every claim</h1>",
         "<p>W: Wu, Farokhi, Smith, Kaafar, <i>The Value of Collaboration in Convex Machine "
-        "Learning with "
-        "Differential Privacy</i>. F: Farokhi, Wu, Smith, Kaafar, <i>The Cost of Privacy in "
-        "Asynchronous "
-        "Differentially-Private Machine Learning</i>.</p>",
+        "Learning with Differential Privacy</i>. F: Farokhi, Wu, Smith, Kaafar, <i>The Cost of "
+        "Privacy in Asynchronous Differentially-Private Machine Learning</i>.</p>",
         "".join(f"<p class='rows'>{escape(told)}</p><br>" for told in rows),
         _HOW_TO_READ,
         f"<h2 id='claims'>{_summary(made.claims)}</h2>",

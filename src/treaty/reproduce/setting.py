@@ -94,11 +94,7 @@ class Setting:
 
     def _risks(self, sizes: tuple[int, ...] | None) -> dict[str, Risk]:
         """Return every owner's records; rows in single precision."""
-        found = self.lab.risks(self.loss, self.holdings(sizes))
-        return {
-            name: risk.in_single_precision() if isinstance(risk, RowRisk) else risk
-            for name, risk in found.items()
-        }
+        return self.lab.risks(self.loss, self.holdings(sizes), single=True)
 
     def _stick(self, sizes: tuple[int, ...] | None) -> Yardstick:
         """Return what ψ is measured with: θ* is exact, in double precision."""

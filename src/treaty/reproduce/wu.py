@@ -113,17 +113,14 @@ def w2(workshop: Workshop) -> Drawing:
         folds[0],
         "ψ at ε = 1 over ψ at ε = 10; 50 to 200 is taken for about 100",
         f"Under other choices it lies between {min(folds):.3g} and {max(folds):.3g}; with "
-        "corrected noise "
-        f"it is {corrected[0] / corrected[1]:.3g}. Where it is small, what the optimisation leaves "
-        "hides "
-        f"what noise adds. {counted(fits[1:], 'c₁ and Ξ')}",
+        f"corrected noise it is {corrected[0] / corrected[1]:.3g}. Where it is small, what the "
+        f"optimisation leaves hides what noise adds. {counted(fits[1:], 'c₁ and Ξ')}",
     )
     return Figure(
         "W2",
         "ψ by round, lending interest rates",
-        "ψ falls over T = 100 rounds, and ends the lower the larger ε is; boxes are the quartiles "
-        "of 100 "
-        "runs.",
+        "ψ falls over T = 100 rounds, and ends the lower the larger ε is; boxes are the "
+        "quartiles of 100 runs.",
         at.rows_for(*sizes),
         [rounds_panel(at, seen, "read off", sizes)],
         [rounds_panel(at, seen, "corrected", sizes)],
@@ -183,8 +180,7 @@ def _surface(workshop: Workshop, task: _Task, key: str) -> Drawing:
         min(falls),
         "in which share of the steps from one n_i or ε_i to the next ψ falls, the lesser of both",
         f"With n_i in {falls[0]:.0%} of the steps, with ε_i in {falls[1]:.0%}. Where noise is so "
-        "large that "
-        "models sit at the edge of Θ, less of it can make them worse.",
+        "large that models sit at the edge of Θ, less of it can make them worse.",
     )
     return Figure(
         key,
@@ -411,9 +407,8 @@ def _scenarios(workshop: Workshop, task: _Task, key: str) -> Drawing:
     return Figure(
         key,
         f"Four scenarios of collaboration, {task.what}",
-        "The second and third owner are small or large, conservative (ε = 0.1) or eager (ε = 10); "
-        "n₁ and ε₁ "
-        "vary.",
+        "The second and third owner are small or large, conservative (ε = 0.1) or eager (ε = "
+        "10); n₁ and ε₁ vary.",
         at.rows_for(task.first[-1], task.large, task.large),
         panels["read off"],
         panels["corrected"],
@@ -483,8 +478,7 @@ def _scenario_claims(
         claim(
             "no-point-with-small-conservative-owners",
             "There is no point in joining small conservative owners: ψ stays large even for a "
-            "large, eager "
-            "first owner, and hardly changes with ε₁.",
+            "large, eager first owner, and hardly changes with ε₁.",
             pointless,
             float(psi[0, -1, -1] / alone[0]),
             f"ψ together over ψ of the first owner's own model, scenario i, {most}; above 1 there "
