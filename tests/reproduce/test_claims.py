@@ -88,6 +88,7 @@ def test_in_a_world_as_the_papers_have_it_their_claims_hold(workshop, key):
         if name in except_for or name.startswith(("second-largest", "hospitals", "more-pro")):
             continue
         assert claim.verdict == "holds", (name, claim)
+        assert claim.corrected in ("holds", None), (name, claim)
 
 
 @pytest.mark.parametrize("key", ["W4", "W5", "W9", "W10", "F5", "F9"])

@@ -142,10 +142,16 @@ def _discharges(words: list[str], given: list[Path]) -> tuple[list[str], tuple[P
 
 def _show(made: "Reproduction") -> None:
     shown = table(
-        "What the papers say, and what came of it", "claim", "figure", "here it", "number"
+        "What the papers say, and what came of it",
+        "claim",
+        "figure",
+        "here it",
+        "number",
+        "corrected",
     )
     for claim in made.claims:
-        shown.add_row(claim.statement, claim.figure, claim.verdict, f"{claim.number:.4g}")
+        number = f"{claim.number:.4g}"
+        shown.add_row(claim.statement, claim.figure, claim.verdict, number, claim.corrected or "–")
     console.print(shown)
 
 

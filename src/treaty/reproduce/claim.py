@@ -23,6 +23,7 @@ class Claim:
         number: the number behind the verdict.
         measures: what that number is.
         detail: what else was seen: other parts, other choices.
+        corrected: whether it holds with corrected noise, where that can be asked.
     """
 
     key: str
@@ -32,6 +33,7 @@ class Claim:
     number: float
     measures: str
     detail: str = ""
+    corrected: Verdict | None = None
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain data."""

@@ -1,5 +1,6 @@
 """The figures of F: *The Cost of Privacy in Asynchronous Differentially-Private ML*."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +9,7 @@ from scipy import stats
 from treaty.arrays import FloatArray
 from treaty.fitness import model_alone
 from treaty.learners import PoissonClocks, Timetable, blocs_of
-from treaty.reproduce.claim import Claim, counted, judge, near, slope
+from treaty.reproduce.claim import Claim, Verdict, counted, judge, near, slope
 from treaty.reproduce.experiment import (
     BUDGETS,
     NAMES,
@@ -28,7 +29,7 @@ from treaty.reproduce.experiment import (
     surface_trials,
 )
 from treaty.reproduce.figure import Figure, Grid, Lines, Owners, Timing
-from treaty.reproduce.trial import Noise, Step, Trial
+from treaty.reproduce.trial import Noise, Outcome, Step, Trial
 from treaty.reproduce.workshop import Workshop
 
 LENDING_SIZES = (10_000, 25_000, 50_000, 100_000, 250_000)
@@ -83,26 +84,35 @@ def _rounds(
     sizes = at.reference
     seen = yield rounds_trials(at, sizes)
     panels = {noise: rounds_panel(at, seen, noise, sizes) for noise in VARIANTS}
-    drawn = dict(zip(THREE, panels["read off"].curves.values(), strict=True))
-    ends = [one.median[-1] for one in drawn.values()]
-    spreads = [one.spread for one in drawn.values()]
-    # Fallen to less than half, and within a quarter of where it was after four fifths of the rounds.
-    fell = [drawn[e].median[-1] < 0.5 * drawn[e].median[0] for e in budgets]
-    late = {e: one.median[-1] / one.median[int(0.8 * len(one.median))] for e, one in drawn.items()}
-    levelled = [0.8 < late[e] < 1.25 for e in budgets]
-    ordered = [ends[0] > ends[1] > ends[2], spreads[0] > spreads[1] > spreads[2]]
+    drawn, corrected = (
+        dict(zip(THREE, panels[noise].curves.values(), strict=True)) for noise in VARIANTS
+    )
+
+    def late(one: Outcome) -> float:
+        return one.median[-1] / one.median[int(0.8 * len(one.median))]
+
+    def parts(curves: Mapping[float, Outcome]) -> list[bool]:
+        """Fallen to less than half, then staying within a quarter; lower and narrower with ε."""
+        ends = [one.median[-1] for one in curves.values()]
+        spreads = [one.spread for one in curves.values()]
+        fell = [curves[e].median[-1] < 0.5 * curves[e].median[0] for e in budgets]
+        stays = [0.8 < late(curves[e]) < 1.25 for e in budgets]
+        return [*fell, *stays, ends[0] > ends[1] > ends[2], spreads[0] > spreads[1] > spreads[2]]
+
     claim = Claim(
         f"converges-{key}",
         key,
         f"{for_which or 'The'} median falls until it stays near the best model; larger budgets end "
         "lower, smaller ones vary more.",
-        judge([*fell, *levelled, *ordered]),
-        late[10.0],
+        judge(parts(drawn)),
+        late(drawn[10.0]),
         "median ψ at the end over that after four fifths of the rounds, ε = 10; 0.8 to 1.25 is taken "
         "for staying",
-        f"Median at the end for ε = 0.1, 1, 10: {', '.join(f'{v:.3g}' for v in ends)} (from "
+        f"Median at the end for ε = 0.1, 1, 10: "
+        f"{', '.join(f'{one.median[-1]:.3g}' for one in drawn.values())} (from "
         f"{drawn[10.0].median[0]:.3g}); distance of the quartiles: "
-        f"{', '.join(f'{v:.3g}' for v in spreads)}.",
+        f"{', '.join(f'{one.spread:.3g}' for one in drawn.values())}.",
+        judge(parts(corrected)),
     )
     return Figure(
         key,
@@ -178,20 +188,28 @@ def f4(workshop: Workshop) -> Drawing:
             ]
         )
 
-    found = constants("read off")
-    fitted = float(np.exp(np.log(found).mean()))
-    off = np.maximum(found / fitted, fitted / found)
-    corrected = float(np.exp(np.log(constants("corrected")).mean()))
+    def fitted(noise: Noise) -> tuple[float, FloatArray]:
+        """Return that number, and by which factor every cell is off it."""
+        found = constants(noise)
+        number = float(np.exp(np.log(found).mean()))
+        return number, np.maximum(found / number, number / found)
+
+    def judged(off: FloatArray) -> Verdict:
+        return judge([bool((off <= 2).all()), bool(np.median(off) <= 2)])
+
+    number, off = fitted("read off")
+    corrected, off_corrected = fitted("corrected")
     claim = Claim(
         "bound-fits-F4",
         "F4",
         "With c̄₁′ = 0 and one fitted c̄₂′, the bound (c̄₂′/n²)·Σ 1/ε_i² is a tight fit over all n "
         "and ε.",
-        judge([bool((off <= 2).all()), bool(np.median(off) <= 2)]),
+        judged(off),
         float(off.max()),
         "by which factor the fit is off at worst; 2 is taken for tight",
-        f"Median {np.median(off):.3g}. Fitted to ψ, c̄₂′ = {fitted:.3g} (the paper has {FITTED:.3g}); "
+        f"Median {np.median(off):.3g}. Fitted to ψ, c̄₂′ = {number:.3g} (the paper has {FITTED:.3g}); "
         f"with corrected noise {corrected:.3g}.",
+        judged(off_corrected),
     )
     return Figure(
         "F4",
@@ -232,6 +250,7 @@ def f5(workshop: Workshop) -> Drawing:
                 "F5",
                 "ψ falls as ε⁻²: the slope in the log-log plot is −2.",
                 budgets["read off"],
+                budgets["corrected"],
                 floors,
                 slopes(BUDGETS, by_budget, seen),
                 "ρ and Ξ (the line of n_i = 250,000)",
@@ -241,6 +260,7 @@ def f5(workshop: Workshop) -> Drawing:
                 "F5",
                 "ψ falls as n⁻²: the slope in the log-log plot is −2.",
                 records["read off"],
+                records["corrected"],
                 [floors[-1]] * 3,
                 slopes(LENDING_SIZES, by_size, seen),
                 "ρ and Ξ (the line of ε_i = 10)",
@@ -342,6 +362,7 @@ def f6(workshop: Workshop) -> Drawing:
                 f"(there the ratio is {ratio('corrected', banks, least):.3g}). "
                 f"{counted(elsewhere, 'ρ')} As published, {seen[silent(banks, least)].mean:.3g} of the "
                 f"ψ of {seen[drawn('read off', banks, least)].mean:.3g} is left without any noise.",
+                judge(better),
             )
         )
     return Figure(
@@ -387,6 +408,7 @@ def f9(workshop: Workshop) -> Drawing:
                 "F9",
                 "ψ falls as ε⁻²: the slope in the log-log plot is −2.",
                 panels["read off"],
+                panels["corrected"],
                 [seen[silent].mean],
                 slopes(BUDGETS, tried, seen),
                 "ρ and Ξ",
@@ -447,6 +469,7 @@ def f10(workshop: Workshop) -> Drawing:
                 f"asked for, {usual / 2 * len(alone):.3g} to {2 * usual * len(alone):.3g}",
                 f"These gain: {', '.join(drawn) or 'none'}.{compared if there else ''} With "
                 f"corrected noise {len(corrected)} do. {counted(elsewhere, 'ρ and Ξ')}",
+                judge([usual / 2 <= len(corrected) / len(alone) <= 2 * usual]),
             )
         ],
     )
@@ -473,17 +496,25 @@ def f11(workshop: Workshop) -> Drawing:
     records: dict[Noise, Lines] = {
         noise: size_panel(at, seen, noise, FRAUD_SIZES) for noise in VARIANTS
     }
-    psi = [one.mean for one in next(iter(budgets["read off"].curves.values()))]
-    tenfold = -slope(BUDGETS, psi)
+
+    def falls(noise: Noise) -> float:
+        (line,) = budgets[noise].curves.values()
+        return -slope(BUDGETS, [one.mean for one in line])
+
+    tenfold = falls("read off")
     against = [near(-value, 1.0, 0.3) for value in slopes(BUDGETS, by_budget, seen)]
     setting = workshop.setting(at.name)
     least = [setting.stick(equal(3, n)).best.value for n in FRAUD_SIZES]
-    lines = {name: [one.mean for one in line] for name, line in records["read off"].curves.items()}
-    relative = {name: slope(FRAUD_SIZES, line) for name, line in lines.items()}
-    steep = {
-        name: slope(FRAUD_SIZES, [psi * best for psi, best in zip(line, least, strict=True)])
-        for name, line in lines.items()
-    }
+
+    def steepness(noise: Noise, relative: bool) -> dict[str, float]:
+        """Return the slopes in n of ψ, or of f − f*."""
+        scale = [1.0] * len(least) if relative else least
+        return {
+            name: slope(FRAUD_SIZES, [one.mean * s for one, s in zip(line, scale, strict=True)])
+            for name, line in records[noise].curves.items()
+        }
+
+    steep, relative = steepness("read off", False), steepness("read off", True)
     costs = [
         [seen[trials[i]].mean * best for trials, best in zip(by_size, least, strict=False)]
         for i in range(1, len(by_size[0]))
@@ -510,6 +541,7 @@ def f11(workshop: Workshop) -> Drawing:
                 "by which factor ψ falls when ε is 10 times larger, from the slope over 0.1 to "
                 "10; 5 to 20 is asked for",
                 f"{counted(against, 'ρ (tried with n_i = 10,000)')}",
+                judge([near(falls("corrected"), 1.0, 0.3)]),
             ),
             Claim(
                 "bound-not-tight-in-n-F11",
@@ -523,6 +555,7 @@ def f11(workshop: Workshop) -> Drawing:
                 f"Slopes: {told}. ψ = f/f* − 1 also falls because f* grows, from {least[0]:.2g} to "
                 f"{least[-1]:.2g}: few frauds can be told apart perfectly. "
                 f"{counted(steeper, 'ρ (up to n_i = 10,000, ε = 1)')}",
+                judge([value < -2 for value in steepness("corrected", False).values()]),
             ),
         ],
     )

@@ -103,11 +103,14 @@ def _claims(claims: Sequence[Claim], *, linked: bool) -> str:
             f"<tr>{where}<td>{escape(claim.statement)}</td>"
             f"<td class='verdict {_COLOURS[claim.verdict]}'>{claim.verdict}</td>"
             f"<td class='number'>{claim.number:.4g}</td>"
+            f"<td class='verdict {_COLOURS.get(claim.corrected or '', '')}'>"
+            f"{claim.corrected or '–'}</td>"
             f"<td>{escape(claim.measures)}{detail}</td></tr>"
         )
     head = "<th>figure</th>" if linked else ""
     return (
-        f"<table><tr>{head}<th>the paper says</th><th>here it</th><th>number</th>"
+        f"<table><tr>{head}<th>the paper says</th><th>as published it</th><th>number</th>"
+        "<th>with corrected noise it</th>"
         f"<th>what the number is</th></tr>{''.join(rows)}</table>"
     )
 

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from treaty.arrays import FloatArray
 from treaty.fitness import Risk, RowRisk
 from treaty.forecast.rehearsal import expected
 from treaty.forecast.stage import Stage, stages
@@ -70,22 +71,22 @@ class Runner:
                 name: stage.risks.get(name) or next(iter(stage.risks.values())) for name in names
             }
             if clips:
-                risks = self._clipped(risks, fold)
+                risks = self._clipped(risks, fold, stage.centre)
             ready.append(replace(stage, risks=risks))
         told = expected(
             plan, ready, precision=FORECAST_PRECISION, runs=FORECAST_RUNS, seed=self.seed + 1
         )
         return told.value, told.low, told.high
 
-    def _clipped(self, risks: dict[str, Risk], fold: Fold) -> dict[str, Risk]:
+    def _clipped(self, risks: dict[str, Risk], fold: Fold, centre: FloatArray) -> dict[str, Risk]:
         """Return stand-ins with their gradients clipped, by as much as those of the whole fold are."""
         setting = self.setting
-        centre = setting.public_model
         whole = RowRisk(setting.clipped_problem.loss, fold.x, fold.y)
         effect = whole.gradient(centre) - whole.with_loss(setting.loss).gradient(centre)
         gradients = {id(risk): risk.gradient(centre) + effect for risk in risks.values()}
         some = RowRisk(setting.loss, fold.x[:FORECAST_ROWS], fold.y[:FORECAST_ROWS])
-        return setting.clipped({name: gradients[id(r)] for name, r in risks.items()}, some)
+        theirs = {name: gradients[id(risk)] for name, risk in risks.items()}
+        return setting.clipped(theirs, some, centre)
 
     @cached_property
     def _folds(self) -> list[Fold]:

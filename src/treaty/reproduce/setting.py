@@ -182,7 +182,8 @@ class Setting:
         if trial.noise != "corrected" or math.isinf(self.clip):
             return self.risks(trial.sizes)
         gradients = self._clipped_gradients(trial.sizes)
-        return self.clipped(gradients, self.lab.sample(self.loss, CLIPPED_ROWS))
+        some = self.lab.sample(self.loss, CLIPPED_ROWS)
+        return self.clipped(gradients, some, self.public_model)
 
     def _exactly_clipped(self, sizes: tuple[int, ...] | None) -> dict[str, FloatArray]:
         """Return every owner's clipped gradient at the public rows' model, of all its rows."""
@@ -193,17 +194,19 @@ class Setting:
             for name, rows in self.holdings(sizes).rows.items()
         }
 
-    def clipped(self, gradients: Mapping[str, FloatArray], rows: RowRisk) -> dict[str, Risk]:
+    def clipped(
+        self, gradients: Mapping[str, FloatArray], rows: RowRisk, centre: FloatArray
+    ) -> dict[str, Risk]:
         """Return records with their gradients clipped, as estimated on some rows.
 
-        A clipped squared loss has no sufficient statistics, so a few rows stand for all, tilted: at the
-        public rows' model, near which all ends, everybody's clipped gradient is exact.
+        A clipped squared loss has no sufficient statistics, so a few rows stand for all, tilted: at a
+        model near which all ends everybody's clipped gradient is exact.
 
         Args:
             gradients: everybody's clipped gradient there; those that share one go on sharing it.
             rows: the few.
+            centre: that model.
         """
-        centre = self.public_model
         some = RowRisk(self.clipped_problem.loss, rows.x, rows.y).in_single_precision()
         theirs = some.gradient(centre)
         none = np.zeros((len(centre), len(centre)))

@@ -36,7 +36,7 @@ def chosen_step(
         x, y = setting.lab.public
         whole = RowRisk(setting.clipped_problem.loss, x, y).gradient(setting.public_model)
         few = RowRisk(setting.loss, x[:CLIPPED_ROWS], y[:CLIPPED_ROWS])
-        rows = setting.clipped({"public": whole}, few)["public"]
+        rows = setting.clipped({"public": whole}, few, setting.public_model)["public"]
     scores: dict[int, float] = {}
 
     def score(at: int) -> float:

@@ -9,7 +9,7 @@ from treaty.arrays import FloatArray
 from treaty.fitness import best_constant, model_alone
 from treaty.forecast.bounds import bound_for
 from treaty.learners import learner_for
-from treaty.reproduce.claim import Claim, counted, judge, slope
+from treaty.reproduce.claim import Claim, Verdict, counted, judge, slope
 from treaty.reproduce.experiment import (
     BUDGETS,
     NAMES,
@@ -115,6 +115,7 @@ def w2(workshop: Workshop) -> Drawing:
         f"Under other choices it lies between {min(folds):.3g} and {max(folds):.3g}; with "
         f"corrected noise it is {corrected[0] / corrected[1]:.3g}. Where it is small, what the "
         f"optimisation leaves hides what noise adds. {counted(fits[1:], 'c₁ and Ξ')}",
+        judge([50 <= corrected[0] / corrected[1] <= 200]),
     )
     return Figure(
         "W2",
@@ -153,6 +154,7 @@ def w7(workshop: Workshop) -> Drawing:
         f"With corrected noise {corrected:.3f}. But with g = ½θᵀθ this asks little: a constant that "
         f"ignores every column has {constant:.3f}. "
         + counted(elsewhere, f"c₁ (tried with n_i = {task.tried[-1]:,})"),
+        judge([corrected >= 0.9]),
     )
     return Figure(
         "W7",
@@ -170,17 +172,25 @@ def _surface(workshop: Workshop, task: _Task, key: str) -> Drawing:
     at = task.at(workshop)
     seen = yield surface_trials(at, task.sizes)
     panels = {noise: surface_panel(at, seen, noise, task.sizes) for noise in VARIANTS}
-    psi = _means(panels["read off"].cells)
-    falls = [float((np.diff(psi, axis=axis) < 0).mean()) for axis in (0, 1)]
+    shares = {
+        noise: [float((np.diff(_means(panel.cells), axis=axis) < 0).mean()) for axis in (0, 1)]
+        for noise, panel in panels.items()
+    }
+    falls = shares["read off"]
+
+    def judged(falling: Sequence[float]) -> Verdict:
+        return judge([*(share == 1 for share in falling), *(share >= 0.5 for share in falling)])
+
     claim = Claim(
         f"improves-{key}",
         key,
         "ψ improves when owners have more records, and when their budgets are larger.",
-        judge([*(share == 1 for share in falls), *(share >= 0.5 for share in falls)]),
+        judged(falls),
         min(falls),
         "in which share of the steps from one n_i or ε_i to the next ψ falls, the lesser of both",
         f"With n_i in {falls[0]:.0%} of the steps, with ε_i in {falls[1]:.0%}. Where noise is so "
         "large that models sit at the edge of Θ, less of it can make them worse.",
+        judged(shares["corrected"]),
     )
     return Figure(
         key,
@@ -221,6 +231,7 @@ def _by_budget(workshop: Workshop, task: _Task, key: str) -> Drawing:
             key,
             "ψ falls as ε⁻²: the slope in the log-log plot is −2.",
             panels["read off"],
+            panels["corrected"],
             floors,
             others,
             f"{task.left_open} (the line of n_i = {task.tried[-1]:,})",
@@ -293,6 +304,7 @@ def _by_size(workshop: Workshop, task: _Task, key: str) -> Drawing:
         key,
         "ψ falls as n⁻²: the slope in the log-log plot is −2.",
         panels["read off"],
+        panels["corrected"],
         [seen[silent].mean] * 3,
         slopes(task.tried, tried, seen),
         f"{task.left_open} (the line of ε_i = 10, up to n_i = {task.tried[-1]:,})",
@@ -465,6 +477,7 @@ def _scenario_claims(
             number,
             measures,
             f"{detail} {counted(others, 'c₁ and Ξ (at the corners)')}".strip(),
+            judge(test(corrected)),
         )
 
     def each(values: FloatArray) -> str:
