@@ -138,3 +138,28 @@ def test_figures_are_those_of_the_papers():
     papers = [f"W{i}" for i in range(2, 12)] + [f"F{i}" for i in range(2, 12)]
     assert list(FIGURES) == papers
     assert not list(itertools.chain(set(papers) - set(FIGURES)))
+
+
+PAPERS = {
+    "W2": {(250_000,) * 3},
+    "W7": {(30_000,) * 3},
+    "F2": {(250_000,) * 3},
+    "F6": {(10_000,) * banks for banks in (1, 2, 6, 10, 20, 50, 101, 200)},
+    "F7": {None},
+    "F10": {None},
+}
+
+
+@pytest.mark.parametrize("key", FIGURES)
+def test_figures_have_the_papers_owners_and_are_forecast_both_ways(workshop, key):
+    trials = next(FIGURES[key](World(workshop, None)))
+    if key in ("F3", "F8"):
+        assert not trials  # only clocks
+        return
+    drawn = [trial for trial in trials if trial.foretold]
+    assert {trial.noise for trial in drawn} == {"read off", "corrected"}
+    if key in PAPERS:
+        assert {trial.sizes for trial in drawn} == PAPERS[key]
+    if key in ("W2", "W7", "F2", "F7"):
+        assert all(trial.every for trial in drawn)
+        assert {trial.budgets for trial in drawn} == {(0.1,), (1.0,), (10.0,)}

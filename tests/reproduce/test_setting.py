@@ -8,6 +8,7 @@ import pytest
 from treaty import risk_of, simulate
 from treaty.fitness import optimum
 from treaty.losses import Squared
+from treaty.reproduce import fraud, hospital, lending
 from treaty.reproduce.trial import Step, Trial
 from treaty.reproduce.tuning import PACES, step_of
 
@@ -147,3 +148,29 @@ def test_other_rows_have_other_results(workshop, small_rows, tmp_path):
     first = workshop._depends_on(wanted)
     assert first["rows"] == workshop.setting("W lending").lab.fingerprint
     assert {"runs", "seed", "kind"} <= set(first)
+
+
+@pytest.mark.parametrize(
+    ("name", "loss", "ridge", "method", "horizon"),
+    [
+        ("W lending", "squared", 0.0, "averaged-subgradient", 100),
+        ("W fraud", "hinge", 1.0, "averaged-subgradient", 100),
+        ("F lending", "squared", 2e-5, "one-at-a-time", 1_000),
+        ("F hospital", "squared", 2e-5, "one-at-a-time", 1_000),
+        ("F fraud", "hinge", 1e-5, "one-at-a-time", 100),
+    ],
+)
+def test_settings_are_the_papers(workshop, name, loss, ridge, method, horizon):
+    """g is 0, ½θᵀθ, 1e-5 θᵀθ and (1e-5/2) θᵀθ; ridge is λ of (λ/2)θᵀθ."""
+    setting = workshop.setting(name)
+    assert (setting.loss.name, setting.problem.ridge) == (loss, ridge)
+    assert (setting.method, setting.horizon) == (method, horizon)
+
+
+def test_the_papers_public_rows():
+    assert (lending.PUBLIC_ROWS, fraud.PUBLIC_ROWS, hospital.PUBLIC_ROWS) == (
+        10_000,
+        10_000,
+        50_000,
+    )
+    assert (lending.FULL_ROWS, fraud.FULL_ROWS, hospital.FULL_ROWS) == (890_000, 284_807, 2_350_000)

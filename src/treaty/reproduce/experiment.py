@@ -4,9 +4,11 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
+from treaty.arrays import FloatArray
 from treaty.reproduce.claim import Claim, counted, judge, near, slope
 from treaty.reproduce.figure import Figure, Grid, Lines, Rounds
-from treaty.reproduce.study import SAID
 from treaty.reproduce.trial import Noise, Outcome, SettingName, Step, Trial
 from treaty.reproduce.workshop import Workshop
 
@@ -14,6 +16,9 @@ Seen: TypeAlias = Mapping[Trial, Outcome]
 Drawing: TypeAlias = Generator[Sequence[Trial], Seen, Figure]
 """A figure in the making: it says which trials it needs, is given their outcomes, and is drawn."""
 
+LENDING_SIZES = (10_000, 25_000, 50_000, 100_000, 250_000)
+FRAUD_SIZES = (1_000, 3_000, 10_000, 30_000)
+INFINITE = float("inf")
 BUDGETS = (0.1, 0.3, 1.0, 3.0, 10.0)
 THREE = (0.1, 1.0, 10.0)
 OTHER_STEPS = (0.25, 0.5, 2.0, 4.0)
@@ -68,14 +73,23 @@ class Experiment:
             for times in (1.0, *OTHER_STEPS)
         ]
 
-    @property
-    def said(self) -> str:
-        """Which kind of rows it shows."""
-        return SAID[self.workshop.setting(self.name).lab.study.kind]
-
-    def rows_for(self, *sizes: int) -> str:
-        """Which kind of rows trials of such sizes show."""
-        return self.workshop.setting(self.name).lab.said(sizes)
+    def rows_for(self, sizes: tuple[int, ...] | None) -> str:
+        """Which kind of rows such trials show; for hospitals, also how a part was made whole."""
+        setting = self.workshop.setting(self.name)
+        if sizes is not None:
+            return setting.lab.said(sizes)
+        holdings = setting.holdings(None)
+        told = (
+            f"{setting.lab.said(())}, {len(holdings.records)} hospitals of at least 10,000 records"
+        )
+        rows = sum(len(part) for part in holdings.rows.values())
+        times = sum(holdings.records.values()) / rows
+        if times > 1:
+            told += (
+                f", each row standing for {times:.3g}: own models are those of fewer rows, and look "
+                "worse than they would"
+            )
+        return told
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -217,3 +231,8 @@ def slopes(along: Sequence[float], tried: Sequence[Sequence[Trial]], seen: Seen)
     return [
         slope(along, [seen[trials[i]].mean for trials in tried]) for i in range(1, len(tried[0]))
     ]
+
+
+def means(cells: Sequence[Sequence[Outcome]]) -> FloatArray:
+    """Return the mean ψ of every cell."""
+    return np.array([[cell.mean for cell in row] for row in cells])
