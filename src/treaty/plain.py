@@ -2,7 +2,7 @@
 
 import tomllib
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -25,13 +25,43 @@ def read_plain(of: type[Model], path: Path) -> Model:
         TreatyError: with the file, the field, and what would be right.
     """
     try:
-        return of.model_validate(tomllib.loads(path.read_text()))
-    except OSError as error:
-        raise TreatyError(f"{path}: there is no such file") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise TreatyError(f"{path}: not TOML ({error})") from error
+        return of.model_validate(read_toml(path))
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        told = first["msg"].removeprefix("Value error, ")
-        raise TreatyError(f"{path}: {field}: {told}" if field else f"{path}: {told}") from error
+        raise TreatyError(f"{path}: {first_problem(error)}") from error
+
+
+def first_problem(error: ValidationError) -> str:
+    """Say the first thing that is wrong, and in which field."""
+    first = error.errors()[0]
+    field = ".".join(str(part) for part in first["loc"])
+    told = first["msg"].removeprefix("Value error, ")
+    return f"{field}: {told}" if field else told
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file as plain data.
+
+    Raises:
+        TreatyError: it is none.
+    """
+    try:
+        return parse_toml(path.read_text(encoding="utf-8"), str(path))
+    except FileNotFoundError as error:
+        raise TreatyError(f"{path}: there is no such file") from error
+    except UnicodeDecodeError as error:
+        raise TreatyError(f"{path}: not valid TOML: not UTF-8") from error
+    except OSError as error:
+        raise TreatyError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def parse_toml(text: str, where: str) -> dict[str, Any]:
+    """Read TOML; `where` is what to call it in a message."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise TreatyError(f"{where}: not valid TOML: {error}") from error
+    except (RecursionError, ValueError) as error:
+        # A number of thousands of digits is a ValueError.
+        raise TreatyError(
+            f"{where}: not valid TOML: nested too deeply, or a number too long"
+        ) from error

@@ -114,19 +114,19 @@ CASES = {
         TRAIN,
         TREATY.replace("epsilon = 1.0", "epsilon = 0.0"),
         ROWS,
-        "treaty.toml: parties.1: epsilon must be above 0, not 0",
+        "treaty.toml: parties.1: epsilon must lie between 1e-06 and 1e+06 (or be inf), not 0",
     ),
     "epsilon negative": (
         TRAIN,
         TREATY.replace("epsilon = 1.0", "epsilon = -2"),
         ROWS,
-        "epsilon must be above 0, not -2",
+        "epsilon must lie between 1e-06 and 1e+06 (or be inf), not -2",
     ),
     "horizon below one": (
         TRAIN,
         TREATY.replace("horizon = 5", "horizon = 0"),
         ROWS,
-        "training.horizon: the horizon must be at least 1, not 0",
+        "training.horizon: the horizon must lie between 1 and 1,000,000,000, not 0",
     ),
     "bounds reversed": (
         TRAIN,

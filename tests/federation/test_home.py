@@ -132,7 +132,7 @@ def test_policies_refuse(tmp_path, line, says):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("nonsense =", "not TOML"),
+        ("nonsense =", "not valid TOML"),
         ("largest_epsilom = 1.0", "largest_epsilom: Extra inputs"),
         ("largest_epsilon = -1.0", "largest_epsilon"),
         ("largest_epsilon = inf", "largest_epsilon"),

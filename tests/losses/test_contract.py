@@ -8,7 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treaty.errors import TreatyError
-from treaty.losses import Clipped, Domain, Hinge, Huber, Logistic, Loss, Squared, loss_named
+from treaty.losses import (
+    Clipped,
+    Domain,
+    Hinge,
+    Huber,
+    Logistic,
+    Loss,
+    Squared,
+    loss_named,
+    permit,
+)
 
 
 class Pinball(Loss):
@@ -162,7 +172,10 @@ def test_squared_loss_by_hand():
     assert loss.slope(z, y) == -2.0
 
 
-def test_own_loss_plugs_in_from_its_module_path():
+def test_own_loss_plugs_in_from_its_module_path_once_it_is_permitted():
+    with pytest.raises(TreatyError, match="permit it by its name if you trust it"):
+        loss_named(f"{__name__}:Pinball", {"tau": 0.9})
+    permit([f"{__name__}:Pinball"])
     loss = loss_named(f"{__name__}:Pinball", {"tau": 0.9})
     assert loss.slope_bound(1.0, (-1.0, 1.0)) == 0.9
 
@@ -171,9 +184,7 @@ def test_own_loss_plugs_in_from_its_module_path():
     ("name", "parameters", "says"),
     [
         ("square", {}, "no loss is called"),
-        ("no_such_module:Loss", {}, "cannot import no_such_module"),
-        ("math:Pinball", {}, "math has no class Pinball"),
-        ("math:sin", {}, "is not a subclass"),
+        ("no_such_module:Loss", {}, "permit it by its name if you trust it"),
         ("huber", {"gamma": 1.0}, "does not take these parameters"),
         ("huber", {"delta": -1.0}, "must be positive"),
     ],
@@ -181,3 +192,36 @@ def test_own_loss_plugs_in_from_its_module_path():
 def test_a_loss_that_cannot_be_had_is_told_in_a_sentence(name, parameters, says):
     with pytest.raises(TreatyError, match=says):
         loss_named(name, parameters)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("no_such_module:Loss", "cannot import no_such_module"),
+        ("math:Pinball", "math has no class Pinball"),
+        ("math:sin", "is not a subclass"),
+        ("../math:sin", 'is written "my_losses:Pinball"'),
+        ("Pinball", 'is written "my_losses:Pinball"'),
+    ],
+)
+def test_what_cannot_be_permitted_is_told_in_a_sentence(name, says):
+    with pytest.raises(TreatyError, match=says):
+        permit([name])
+
+
+class Broken(Pinball):
+    """A user's loss whose slope is NaN for one target, infinite for another."""
+
+    def slope(self, score, target):
+        return np.where(target > 0.5, np.nan, np.where(target < -0.5, -np.inf, 0.0)) + 0 * score
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_a_slope_that_is_no_number_passes_no_clip(norm):
+    """One record whose slope is NaN moves a clipped sum no further than any other record."""
+    x = np.array([[0.5, 0.5], [0.3, -0.1], [0.0, 0.2]])
+    y = np.array([1.0, -1.0, 0.0])[:, None]
+    slope = Broken().clipped(0.4, norm).on(x).slope(x @ np.ones((2, 1)), y)
+    order = {"l1": 1, "l2": 2}[norm]
+    assert np.isfinite(slope).all()
+    assert (np.linalg.norm(slope * x, order, axis=1) <= 0.4 * (1 + 1e-12)).all()

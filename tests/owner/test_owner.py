@@ -127,9 +127,9 @@ def test_scores_that_could_overflow_are_refused_whoever_the_records_are_of():
     clipped = problem(Clipped(Squared(), 1.0, "l1"), theta_max=math.inf)
     owner, ledger = _owner(problem=clipped, risk=risk_of(clipped.loss, *rows(100, 4, seed=1)))
     huge = (-1.7e308, -1.7e308, 1.7e308, 1.7e308)
-    with pytest.raises(Refusal, match="too large to compute with"):
+    with pytest.raises(Refusal, match="is allowed"):
         owner.answer(_query(theta=huge))
-    assert np.all(np.isfinite(owner.answer(_query(theta=(1e99, -1e99, 1e99, 0.0))).gradient))
+    assert np.all(np.isfinite(owner.answer(_query(theta=(1e11, -1e11, 1e11, 0.0))).gradient))
     assert ledger.answers_given("fingerprint") == 1
 
 

@@ -63,7 +63,7 @@ def test_a_fingerprint_sees_changes_and_not_the_order(sqlite_source):
         ('kind = "sqlite"\naddress = "A"', "query: Field required"),
         ('kind = "sqlite"\naddress = "NOT_SET_ANYWHERE"\nquery = "q"', "has no NOT_SET_ANYWHERE"),
         ('kind = "sqlite"\naddress = "OUR_RECORDS"\nquery = "SELEKT 1"', "the query failed"),
-        ("kind", "not TOML"),
+        ("kind", "not valid TOML"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, monkeypatch, text, says):

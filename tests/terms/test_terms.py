@@ -207,10 +207,13 @@ BAD = {
     "no version": (_changed(**{"version = 1": ""}), "version is missing"),
     "epsilon zero": (
         _changed(**{"epsilon = 0.5": "epsilon = 0"}),
-        "parties.2: epsilon must be above 0, not 0",
+        "parties.2: epsilon must lie between 1e-06 and .* not 0",
     ),
-    "epsilon negative": (_changed(**{"epsilon = 0.5": "epsilon = -1"}), "epsilon must be above 0"),
-    "horizon zero": (_changed(**{"horizon = 50": "horizon = 0"}), "training.horizon: .*at least 1"),
+    "epsilon negative": (_changed(**{"epsilon = 0.5": "epsilon = -1"}), "epsilon must lie between"),
+    "horizon zero": (
+        _changed(**{"horizon = 50": "horizon = 0"}),
+        "training.horizon: .*between 1 and",
+    ),
     "bounds reversed": (
         _changed(**{"[0, 100]": "[100, 0]"}),
         "features.income.bounds: the lower bound 100 must be below the upper bound 0",

@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 
 import treaty as t
 from treaty.errors import TreatyError
+from treaty.losses import permit
 from treaty.terms import loads
 
 HEAD = """
@@ -227,6 +228,9 @@ class Pinball(Loss):
     text = _treaty(
         "my_losses:Pinball", epsilon=1e4, horizon=300, extra="parameters = {tau = 0.9}\n"
     )
+    with pytest.raises(t.TreatyError, match="permit it by its name if you trust it"):
+        _assembly(files, text)
+    permit(["my_losses:Pinball"])
     report = t.train(_assembly(files, text))
     fresh = _rows(500, 8)
     share_below = np.mean(fresh["y"].to_numpy() <= report.model.to_sklearn().predict(fresh))

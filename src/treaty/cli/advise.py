@@ -10,6 +10,7 @@ from treaty.cli.options import (
     Generate,
     Json,
     Own,
+    OwnLosses,
     Private,
     PublicRows,
     StandIn,
@@ -50,6 +51,7 @@ def advise(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw scenarios and break-even.")
     ] = None,
+    loss: OwnLosses = None,
     as_json: Json = False,
 ) -> None:
     """Say whom to invite, what each owner adds, and what a target or a price asks for.

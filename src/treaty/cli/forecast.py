@@ -10,6 +10,7 @@ from treaty.cli.options import (
     Generate,
     Json,
     Own,
+    OwnLosses,
     Private,
     PublicRows,
     StandIn,
@@ -35,6 +36,7 @@ def forecast(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw ψ against ε and n.")
     ] = None,
+    loss: OwnLosses = None,
     as_json: Json = False,
 ) -> None:
     """Say what a collaboration is worth, for whom, before anyone spends budget.

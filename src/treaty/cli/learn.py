@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from treaty.cli.options import CredentialFolder, Json, Public, TreatyFile
+from treaty.cli.options import CredentialFolder, Json, OwnLosses, Public, TreatyFile
 from treaty.cli.output import check_writable, console, print_json, quiet_asyncio, table
 from treaty.errors import TreatyError
 
@@ -44,6 +44,7 @@ def learn(
     deadline: Annotated[
         float, typer.Option("--deadline", min=0.1, help="Seconds a round waits for its owners.")
     ] = 60.0,
+    loss: OwnLosses = None,
     as_json: Json = False,
 ) -> None:
     """Train with owners on other machines; stop it, and the same command goes on where it was.

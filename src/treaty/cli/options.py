@@ -5,6 +5,14 @@ from typing import Annotated
 
 import typer
 
+
+def _permit(names: list[str] | None) -> list[str] | None:
+    from treaty.losses import permit
+
+    permit(names or [])
+    return names
+
+
 TreatyFile = Annotated[Path, typer.Argument(metavar="TREATY", help="The treaty, a TOML file.")]
 Data = Annotated[
     Path | None, typer.Option("--data", metavar="FILE", help="All owners' records (CSV, Parquet).")
@@ -50,5 +58,14 @@ HomeFolder = Annotated[
 ]
 CredentialFolder = Annotated[
     Path, typer.Option("--credential", metavar="FOLDER", help="The party's credential.")
+]
+OwnLosses = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--loss",
+        metavar="MODULE:CLASS",
+        callback=_permit,
+        help="A loss of your own that the treaty may name: its module is imported and runs.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of tables.")]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from treaty.cli.options import By, Data, Json, Owners, Public, TreatyFile
+from treaty.cli.options import By, Data, Json, Owners, OwnLosses, Public, TreatyFile
 from treaty.cli.output import check_writable, console, named_files, print_json, progress_bar, table
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def simulate(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw ψ by round (PNG, SVG).")
     ] = None,
+    loss: OwnLosses = None,
     as_json: Json = False,
 ) -> None:
     """Train many times at once with simulated noise, and show how good the models are.

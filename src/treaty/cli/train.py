@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treaty.cli.options import By, Data, Json, Owners, Public, TreatyFile
+from treaty.cli.options import By, Data, Json, Owners, OwnLosses, Public, TreatyFile
 from treaty.cli.output import check_writable, console, named_files, print_json, progress_bar, table
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def train(
     peers: Annotated[
         bool, typer.Option("--peers", help="Every owner learns a model of its own.")
     ] = False,
+    loss: OwnLosses = None,
     as_json: Json = False,
 ) -> None:
     """Train once with live noise and real budgets, every owner in this process, and compare.

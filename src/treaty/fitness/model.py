@@ -1,12 +1,13 @@
 """The trained model: plain data that becomes a scikit-learn estimator in the user's own columns."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.linear_model import HuberRegressor, LinearRegression, LogisticRegression
 from sklearn.pipeline import Pipeline
@@ -14,8 +15,8 @@ from sklearn.svm import LinearSVC
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
-from treaty.losses import loss_named
-from treaty.plain import Plain
+from treaty.losses import loss_named, permit
+from treaty.plain import Plain, first_problem
 from treaty.records import Dictionary, Encoder, Feature, Target
 from treaty.records.columns import as_number
 
@@ -41,13 +42,31 @@ class Model(Plain):
     parameters: dict[str, float] = {}
     theta: tuple[float, ...] = Field(min_length=1)
 
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Model":
+        columns = tuple(name for c, f in self.features.items() for name in f.names(c))
+        if columns != self.dictionary.columns:
+            raise ValueError("its dictionary is for other columns than its features")
+        if len(self.theta) != self.dictionary.dimension:
+            raise ValueError(
+                f"theta has {len(self.theta)} numbers, and its dictionary makes "
+                f"{self.dictionary.dimension}"
+            )
+        return self
+
     def score(self, frame: pl.DataFrame) -> FloatArray:
         """Return θᵀx for rows of the user's columns, in the units of training."""
         encoder = Encoder(self.features, self.target, self.dictionary)
         return encoder.x(frame) @ np.array(self.theta)
 
-    def to_sklearn(self) -> Pipeline:
-        """Return a fitted scikit-learn pipeline that takes data frames of the user's columns."""
+    def to_sklearn(self, *, losses: Sequence[str] = ()) -> Pipeline:
+        """Return a fitted scikit-learn pipeline that takes data frames of the user's columns.
+
+        Args:
+            losses: the loss of one's own that the model may name, such as "my_losses:Pinball"; its
+                module is imported. Without it, a model of a loss that does not ship is refused.
+        """
+        permit(losses)
         slopes = np.array(self.theta)
         constant = 0.0
         if self.dictionary.intercept > 0:
@@ -92,8 +111,10 @@ class Model(Plain):
             return cls.model_validate(json.loads(Path(path).read_text(encoding="utf-8")))
         except OSError as error:
             raise TreatyError(f"{path}: cannot be read ({error.strerror})") from error
-        except (ValueError, ValidationError) as error:
-            raise TreatyError(f"{path}: not a saved model") from error
+        except ValidationError as error:
+            raise TreatyError(f"{path}: not a saved model: {first_problem(error)}") from error
+        except (ValueError, RecursionError) as error:
+            raise TreatyError(f"{path}: not a saved model: not JSON") from error
 
 
 class RecordEncoder(TransformerMixin, BaseEstimator):

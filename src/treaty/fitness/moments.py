@@ -5,10 +5,7 @@ from dataclasses import dataclass
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
-
-BLOCK_ROWS = 8192
-"""Rows summed at once. Sums of block sums keep rounding far below a sensitivity; see
-`treaty.privacy.sensitivity`."""
+from treaty.fitness.summation import in_blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +27,11 @@ class Moments:
         n, yy = 0, 0.0
         xx: FloatArray | None = None
         xy: FloatArray | None = None
-        for whole_x, whole_y in blocks:
-            for start in range(0, len(whole_y), BLOCK_ROWS):
-                x, y = whole_x[start : start + BLOCK_ROWS], whole_y[start : start + BLOCK_ROWS]
-                xx = x.T @ x if xx is None else xx + x.T @ x
-                xy = x.T @ y if xy is None else xy + x.T @ y
-                yy += float(y @ y)
-                n += len(y)
+        for x, y in in_blocks(blocks):
+            xx = x.T @ x if xx is None else xx + x.T @ x
+            xy = x.T @ y if xy is None else xy + x.T @ y
+            yy += float(y @ y)
+            n += len(y)
         if xx is None or xy is None:
             raise TreatyError("there are no records to add up")
         return cls(n, xx / n, xy / n, yy / n)

@@ -7,6 +7,7 @@ import numpy as np
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
+from treaty.limits import check_magnitude, check_size
 from treaty.losses import Domain, Loss, Norm
 
 
@@ -27,6 +28,11 @@ class Problem:
     ridge: float = 0.0
     theta_max: float = math.inf
     intercept: int | None = None
+
+    def __post_init__(self) -> None:
+        check_domain(self.domain)
+        check_size("theta_max", self.theta_max, infinite=True)
+        check_size("ridge", self.ridge, zero=True)
 
     @property
     def dimension(self) -> int:
@@ -68,3 +74,12 @@ class Problem:
     def penalty(self, theta: FloatArray) -> FloatArray:
         """Return g(θ) = (λ/2)‖θ‖₂² for each θ."""
         return 0.5 * self.ridge * np.einsum("...i,...i->...", theta, theta)
+
+
+def check_domain(domain: Domain) -> None:
+    """Refuse a domain whose numbers are too small or too large to compute a sensitivity with."""
+    check_size("the largest ‖x‖₁", domain.l1)
+    check_size("the largest ‖x‖₂", domain.l2)
+    for end in domain.target:
+        check_magnitude("a bound of the target", end)
+    check_size("the largest |y|", max(abs(end) for end in domain.target))

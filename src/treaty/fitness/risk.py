@@ -10,7 +10,8 @@ import numpy as np
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
-from treaty.fitness.moments import BLOCK_ROWS, Moments
+from treaty.fitness.moments import Moments
+from treaty.fitness.summation import BLOCK_ROWS
 from treaty.fitness.threads import over_shares
 from treaty.losses import Loss, Squared
 

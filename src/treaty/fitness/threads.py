@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
+MOST_THREADS = 64
+"""No more are used: the sums of their shares are added up one after the other."""
 SMALL = 1 << 22
 """Below this many multiplications a second thread costs more than it brings."""
 
@@ -26,7 +28,8 @@ def _controller() -> ThreadpoolController:
 
 def _allowed() -> int:
     libraries: Any = _controller().lib_controllers
-    return max((int(library.num_threads or 1) for library in libraries), default=1)
+    allowed = max((int(library.num_threads or 1) for library in libraries), default=1)
+    return min(allowed, MOST_THREADS)
 
 
 @functools.cache

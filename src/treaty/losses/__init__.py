@@ -9,5 +9,7 @@ from treaty.losses.huber import Huber as Huber
 from treaty.losses.logistic import Logistic as Logistic
 from treaty.losses.registry import SHIPPED as SHIPPED
 from treaty.losses.registry import loss_named as loss_named
+from treaty.losses.registry import permit as permit
+from treaty.losses.registry import ships as ships
 from treaty.losses.squared import Squared as Squared
 from treaty.losses.windowed import Windowed as Windowed

@@ -82,9 +82,10 @@ class _SlopeLimited(Loss):
         return self.loss.value(inside, target) + finite * np.abs(score - inside)
 
     def slope(self, score: FloatArray, target: FloatArray) -> FloatArray:
-        """Return φ′ limited to ±c."""
-        # Where limits differ from row to row, this is far faster than np.clip.
-        return np.maximum(np.minimum(self.loss.slope(score, target), self.limit), -self.limit)
+        """Return φ′ limited to ±c; where φ′ is not a number, c."""
+        # Where limits differ from row to row, this is far faster than np.clip. Where a slope is NaN,
+        # fmin takes the limit: one record must not turn a whole sum into NaN.
+        return np.maximum(np.fmin(self.loss.slope(score, target), self.limit), -self.limit)
 
     def slope_bound(self, score_bound: float, target: tuple[float, float]) -> float:
         """Return the unclipped bound."""

@@ -1,6 +1,12 @@
-"""Losses by name: the four that come with Treaty, or a user's own by its module path."""
+"""Losses by name: the four that come with Treaty, or a user's own by its module path.
+
+A treaty and a model name their loss, and importing a module runs its code. So a loss that does not ship
+is imported only after whoever runs the program has permitted it by its name: an owner in its policy,
+anybody else by an argument.
+"""
 
 import importlib
+from collections.abc import Iterable
 
 from treaty.errors import TreatyError
 from treaty.losses.base import Loss
@@ -10,16 +16,35 @@ from treaty.losses.logistic import Logistic
 from treaty.losses.squared import Squared
 
 SHIPPED: dict[str, type[Loss]] = {loss.name: loss for loss in (Squared, Hinge, Logistic, Huber)}
+_permitted: dict[str, type[Loss]] = {}
+
+
+def permit(names: Iterable[str]) -> None:
+    """Import losses of one's own, such as "my_losses:Pinball"; treaties may name them from now on."""
+    for name in names:
+        if name not in SHIPPED:
+            _permitted[name] = _own(name)
+
+
+def ships(loss: Loss) -> bool:
+    """Whether a loss is one of Treaty's own, whose declared bounds its tests hold to account."""
+    return type(loss) in SHIPPED.values()
 
 
 def loss_named(name: str, parameters: dict[str, float] | None = None) -> Loss:
-    """Return the loss called `name`: a shipped one, or "package.module:Class".
+    """Return the loss called `name`: a shipped one, or a permitted "package.module:Class".
 
     Example:
         >>> loss_named("huber", {"delta": 0.5}).slope_bound(10.0, (-1.0, 1.0))
         1.0
     """
-    kind = _own(name) if ":" in name else SHIPPED.get(name)
+    kind = SHIPPED.get(name) or _permitted.get(name)
+    if kind is None and ":" in name:
+        raise TreatyError(
+            f'the loss "{name}" does not come with Treaty, and using it runs the code of that module: '
+            "permit it by its name if you trust it (--loss, losses in an owner's policy.toml, "
+            "treaty.losses.permit)"
+        )
     if kind is None:
         raise TreatyError(
             f'no loss is called "{name}"; shipped are {", ".join(sorted(SHIPPED))}, '
@@ -32,7 +57,9 @@ def loss_named(name: str, parameters: dict[str, float] | None = None) -> Loss:
 
 
 def _own(path: str) -> type[Loss]:
-    module_name, _, class_name = path.partition(":")
+    module_name, colon, class_name = path.partition(":")
+    if not (colon and class_name.isidentifier() and module_name.replace(".", "_").isidentifier()):
+        raise TreatyError(f'a loss of your own is written "my_losses:Pinball", not "{path}"')
     try:
         kind = getattr(importlib.import_module(module_name), class_name)
     except ImportError as error:

@@ -6,13 +6,10 @@ import numpy as np
 
 from treaty.errors import Refusal, TreatyError
 from treaty.fitness import Problem, Risk
+from treaty.limits import LARGEST
+from treaty.losses import ships
 from treaty.owner.query import Answer, Query
 from treaty.privacy import Entry, Grant, Ledger, Mechanism, sensitivity
-
-SMALLEST_SENSITIVITY = 1e-200
-"""Below this, products of small numbers vanish and a sensitivity may be understated."""
-LARGEST_SCORE = 1e100
-"""No θ is answered whose scores could be larger: products of scores must not overflow."""
 
 
 class Owner:
@@ -53,15 +50,15 @@ class Owner:
         self._risk = risk
         self._mechanism = mechanism
         self._ledger = ledger
-        moved = sensitivity(problem.gradient_bound(mechanism.norm), risk.n, problem.dimension)
+        bound = problem.gradient_bound(mechanism.norm)
+        if not ships(problem.fitness_loss):
+            # Whatever a user's own loss returns, no record's gradient exceeds what it declares.
+            self._risk = risk.with_loss(problem.loss.clipped(bound, mechanism.norm))
+        moved = sensitivity(bound, risk.n, problem.dimension)
         grant = ledger.granted(treaty)
         if grant is None:
             raise Refusal(f"{name} has granted no budget to treaty {treaty[:12]}")
-        if not moved >= SMALLEST_SENSITIVITY:
-            raise TreatyError(f"a sensitivity of {moved:g} is too small to compute with")
         self.scale = mechanism.scale(moved, grant.budget, grant.answers)
-        if not self.scale > 0 and not grant.budget.unlimited:
-            raise TreatyError("the noise came out as 0")
         self._event = mechanism.event(self.scale / moved)
 
     def answer(self, query: Query) -> Answer:
@@ -114,11 +111,9 @@ class Owner:
         if not all(isinstance(value, float) and math.isfinite(value) for value in theta):
             raise Refusal("theta has a coordinate that is not a finite number")
         largest = max(abs(value) for value in theta)
-        if largest * self._problem.domain.l1 > LARGEST_SCORE:
-            # Beyond this a score may overflow for one record and not for another.
-            raise Refusal(f"theta is too large to compute with: a coordinate of size {largest:g}")
-        if largest > self._problem.theta_max:
+        most = min(self._problem.theta_max, LARGEST)
+        if largest > most:
             raise Refusal(
                 f"theta lies outside Θ: a coordinate of size {largest:g}, "
-                f"at most {self._problem.theta_max:g} is allowed"
+                f"at most {most:g} is allowed"
             )

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import dp_accounting
 import numpy as np
 from dp_accounting import DpEvent
+from scipy.special import ndtri
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
@@ -14,6 +15,9 @@ from treaty.privacy.accounting import gaussian_multiplier
 from treaty.privacy.budget import Budget
 from treaty.privacy.mechanism import Mechanism
 from treaty.privacy.samplers import granularity, samplers
+
+SMALLEST, LARGEST = 1e-6, 1e3
+"""Between these ε, dp-accounting's σ keeps δ to all digits; a test holds it to that."""
 
 
 @functools.lru_cache(maxsize=64)
@@ -41,6 +45,11 @@ class Gaussian(Mechanism):
                 "gaussian noise needs a delta above 0 for every party, such as 1e-6; "
                 "for pure epsilon choose the laplace mechanism"
             )
+        if not budget.unlimited and not SMALLEST <= budget.epsilon <= LARGEST:
+            raise TreatyError(
+                f"gaussian noise is accounted for between epsilon {SMALLEST:g} and {LARGEST:g}, "
+                f"not at {budget.epsilon:g}"
+            )
 
     def multiplier(self, budget: Budget, answers: int) -> float:
         """Return σ/Δ₂, exact for the composition of all answers."""
@@ -54,7 +63,11 @@ class Gaussian(Mechanism):
         """Return a Gaussian event of this noise multiplier."""
         return dp_accounting.GaussianDpEvent(multiplier)
 
-    def release(self, answer: FloatArray, scale: float) -> FloatArray:
+    def reach(self, scale: float, dimension: int, probability: float) -> float:
+        """Return σ·t with P(|w| > σ·t) = q/p for each of p coordinates."""
+        return scale * -float(ndtri(probability / (2 * dimension)))
+
+    def noised(self, answer: FloatArray, scale: float) -> FloatArray:
         """Return the answer with Gaussian noise from OpenDP's exact sampler."""
         return np.array(measurement(scale, len(answer))(answer.tolist()))
 

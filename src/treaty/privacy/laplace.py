@@ -1,6 +1,7 @@
 """Laplace noise: pure ε, or (ε, δ) through optimal composition."""
 
 import functools
+import math
 from typing import Any, ClassVar
 
 import dp_accounting
@@ -51,7 +52,11 @@ class Laplace(Mechanism):
         """Return a Laplace event of this noise multiplier."""
         return dp_accounting.LaplaceDpEvent(multiplier)
 
-    def release(self, answer: FloatArray, scale: float) -> FloatArray:
+    def reach(self, scale: float, dimension: int, probability: float) -> float:
+        """Return b·ln(p/q): P(|w| > b·t) = exp(−t) for each of p coordinates."""
+        return scale * math.log(dimension / probability)
+
+    def noised(self, answer: FloatArray, scale: float) -> FloatArray:
         """Return the answer with Laplace noise from OpenDP's exact sampler."""
         return np.array(measurement(scale, len(answer))(answer.tolist()))
 

@@ -7,6 +7,7 @@ import numpy as np
 from dp_accounting import DpEvent
 
 from treaty.arrays import FloatArray
+from treaty.errors import TreatyError
 from treaty.losses import Norm
 from treaty.privacy.budget import Budget
 
@@ -38,8 +39,25 @@ class Mechanism(ABC):
         """Return what one answer releases, in dp-accounting's vocabulary."""
 
     @abstractmethod
+    def reach(self, scale: float, dimension: int, probability: float) -> float:
+        """Return a size that no coordinate's noise exceeds, but with this small probability."""
+
     def release(self, answer: FloatArray, scale: float) -> FloatArray:
-        """Return the answer with live noise from OpenDP."""
+        """Return the answer with live noise from OpenDP.
+
+        Raises:
+            TreatyError: a number is not finite. OpenDP would read NaN as 0 and an infinite number as the
+                largest double, and say nothing.
+        """
+        if not np.isfinite(answer).all():
+            raise TreatyError("an answer that is not finite is never released")
+        if not 0 < scale < np.inf:
+            raise TreatyError(f"noise of scale {scale:g} is no noise")
+        return self.noised(answer, scale)
+
+    @abstractmethod
+    def noised(self, answer: FloatArray, scale: float) -> FloatArray:
+        """Return a finite answer with live noise of a positive scale, from OpenDP."""
 
     @abstractmethod
     def draw(self, random: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
@@ -50,4 +68,7 @@ class Mechanism(ABC):
         self.check(budget)
         if budget.unlimited:
             return 0.0
-        return sensitivity * self.multiplier(budget, answers) * ROUND_UP
+        scale = sensitivity * self.multiplier(budget, answers) * ROUND_UP
+        if not 0 < scale < np.inf:
+            raise TreatyError(f"the noise came out with a scale of {scale:g}")
+        return scale

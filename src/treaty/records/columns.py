@@ -11,6 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
+from treaty.limits import check_magnitude, check_size
 from treaty.plain import Plain
 from treaty.records.counts import Counts
 
@@ -19,12 +20,13 @@ Bounds = tuple[float, float]
 
 def _ordered(bounds: Bounds) -> Bounds:
     low, high = bounds
-    if max(abs(low), abs(high)) > 1e50:
-        raise ValueError("bounds may not exceed 1e50")
+    for end in bounds:
+        check_magnitude("a bound", end)
     if not low < high:
         raise ValueError(f"the lower bound {low:g} must be below the upper bound {high:g}")
     if high - low < 1e-9 * max(abs(low), abs(high)):
         raise ValueError(f"the bounds {low!r} and {high!r} are too close to tell values apart")
+    check_size("the distance between the bounds", high - low)
     return bounds
 
 
@@ -77,7 +79,8 @@ class Number(Plain):
             column, as_numbers(column, values, counts), self.bounds, self.missing, counts
         )
         if self.log1p:
-            np.log1p(out, out=out)
+            # Rounded differently from row to row, a logarithm may end a little outside its bounds.
+            np.clip(np.log1p(out), *self.options()[:, 0], out=out)
 
 
 class OneHot(Plain):

@@ -11,13 +11,14 @@ import numpy as np
 from pydantic import model_validator
 
 from treaty.arrays import FloatArray
+from treaty.limits import check_magnitude, check_size
 from treaty.losses import Norm
 from treaty.plain import Plain
 from treaty.records.columns import Feature
 
 Vector = tuple[float, ...]
-SMALLEST, LARGEST = 1e-50, 1e50
-"""Numbers of a dictionary stay between these, so that no square of one can vanish or overflow."""
+ROUNDING = float(np.finfo(float).eps) / 2
+"""The largest relative error of one operation on doubles, 2⁻⁵³."""
 
 
 class Fourier(Plain):
@@ -37,8 +38,8 @@ class Fourier(Plain):
     def _even(self) -> "Fourier":
         if self.features < 2 or self.features % 2:
             raise ValueError(f"features must be an even number above 0, not {self.features}")
-        if self.bandwidth is not None and not self.bandwidth > 0:
-            raise ValueError(f"bandwidth must be above 0, not {self.bandwidth:g}")
+        if self.bandwidth is not None:
+            check_size("bandwidth", self.bandwidth)
         return self
 
 
@@ -74,12 +75,11 @@ class DictionaryTerms(Plain):
             raise ValueError("whiten divides principal components: say how many components")
         if self.radius is not None and self.radius_quantile is not None:
             raise ValueError("give radius or radius_quantile, not both")
-        if self.radius is not None and not SMALLEST <= self.radius <= LARGEST:
-            raise ValueError(f"radius must be above 0, not {self.radius:g}")
+        if self.radius is not None:
+            check_size("radius", self.radius)
         if self.radius_quantile is not None and not 0 < self.radius_quantile <= 1:
             raise ValueError("radius_quantile must be above 0 and at most 1")
-        if self.intercept < 0:
-            raise ValueError(f"intercept must be 0 or above, not {self.intercept:g}")
+        check_size("intercept", self.intercept, zero=True)
         return self
 
     @property
@@ -126,8 +126,8 @@ class Dictionary(Plain):
         width = len(self.columns)
         if len(self.centre) != width or len(self.scale) != width:
             raise ValueError(f"centre and scale must have {width} numbers, one for each column")
-        if any(not SMALLEST <= scale <= LARGEST for scale in self.scale):
-            raise ValueError("every scale must be a positive number")
+        for scale in self.scale:
+            check_size("every scale of a dictionary", scale)
         for matrix in (self.directions, self.frequencies):
             if matrix is not None:
                 if not matrix or any(len(row) != width for row in matrix):
@@ -135,12 +135,11 @@ class Dictionary(Plain):
                 width = len(matrix)
         matrices = [*(self.directions or ()), *(self.frequencies or ())]
         numbers = [*self.centre, *(number for row in matrices for number in row)]
-        if any(abs(number) > LARGEST for number in numbers):
-            raise ValueError(f"no number of a dictionary may exceed {LARGEST:g}")
-        if self.radius is not None and not SMALLEST <= self.radius <= LARGEST:
-            raise ValueError(f"radius must be above 0, not {self.radius:g}")
-        if not 0 <= self.intercept <= LARGEST:
-            raise ValueError(f"intercept must be 0 or above, not {self.intercept:g}")
+        for number in numbers:
+            check_magnitude("a number of a dictionary", number)
+        if self.radius is not None:
+            check_size("radius", self.radius)
+        check_size("intercept", self.intercept, zero=True)
         return self
 
     @property
@@ -195,7 +194,7 @@ class Dictionary(Plain):
 
         Columns are independent of each other, and the sup of a convex function over a product is
         at extreme points, so each feature's options are tried; with directions, the bound is taken
-        coordinate by coordinate.
+        coordinate by coordinate. Both are rounded up by what computing x and its norm may be off.
         """
         if self.frequencies is not None:
             # ‖x‖₂ is exactly 1, and ‖x‖₁ ≤ √(2m)·‖x‖₂.
@@ -207,13 +206,14 @@ class Dictionary(Plain):
             ball = self.radius if self.norm == "l1" else math.sqrt(width) * self.radius
             l1, l2 = min(l1, ball), min(l2, self.radius)
         l2 = min(l2, l1)
-        return l1 + self.intercept, math.hypot(l2, self.intercept)
+        up = 1.0 + 8 * (self.dimension + 16) * ROUNDING
+        return (l1 + self.intercept) * up, math.hypot(l2, self.intercept) * up
 
     def _linear_bounds(self, features: Mapping[str, Feature]) -> tuple[float, float]:
         centre, scale = np.array(self.centre), np.array(self.scale)
         directions = None if self.directions is None else np.array(self.directions)
         l1 = square = 0.0
-        low = high = np.zeros(0 if directions is None else len(directions))
+        low = high = total = np.zeros(0 if directions is None else len(directions))
         start = 0
         for feature in features.values():
             place = slice(start, start + feature.width)
@@ -225,9 +225,11 @@ class Dictionary(Plain):
             else:
                 moved = options @ directions[:, place].T
                 low, high = low + moved.min(axis=0), high + moved.max(axis=0)
+                total = total + (np.abs(options) @ np.abs(directions[:, place]).T).max(axis=0)
         if directions is None:
             return l1, math.sqrt(square)
-        reach = np.maximum(np.abs(low), np.abs(high))
+        # Terms that cancel leave their rounding behind, in whatever order they are added up.
+        reach = np.maximum(np.abs(low), np.abs(high)) + 4 * (start + 8) * ROUNDING * total
         return float(reach.sum()), float(np.linalg.norm(reach))
 
 

@@ -7,15 +7,9 @@ import numpy as np
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
+from treaty.limits import SMALLEST
 from treaty.records.columns import Feature
-from treaty.records.dictionary import (
-    SMALLEST,
-    Dictionary,
-    DictionaryTerms,
-    Fourier,
-    Vector,
-    lengths,
-)
+from treaty.records.dictionary import Dictionary, DictionaryTerms, Fourier, Vector, lengths
 
 
 def bounds_dictionary(terms: DictionaryTerms, features: Mapping[str, Feature]) -> Dictionary:

@@ -8,9 +8,19 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
+from treaty.fitness.problem import check_domain
+from treaty.limits import (
+    LARGEST_EPSILON,
+    LONGEST_HORIZON,
+    MOST_RECORDS,
+    SMALLEST_DELTA,
+    SMALLEST_EPSILON,
+    check_magnitude,
+    check_size,
+)
 from treaty.losses import Norm
 from treaty.plain import Plain
-from treaty.records import Dictionary, DictionaryTerms, Feature, Target
+from treaty.records import Dictionary, DictionaryTerms, Encoder, Feature, Target, bounds_dictionary
 
 VERSION = 1
 """The newest version of the document that this program understands."""
@@ -39,12 +49,12 @@ class LossTerms(Plain):
 
     @model_validator(mode="after")
     def _positive(self) -> "LossTerms":
-        if self.clip is not None and not 1e-50 <= self.clip < math.inf:
-            raise ValueError(f"clip must be a positive number, not {self.clip:g}")
-        if not 0 <= self.ridge < math.inf:
-            raise ValueError(f"ridge must be 0 or above, not {self.ridge:g}")
-        if not self.theta_max > 0:
-            raise ValueError(f"theta_max must be above 0, not {self.theta_max:g}")
+        if self.clip is not None:
+            check_size("clip", self.clip)
+        check_size("ridge", self.ridge, zero=True)
+        check_size("theta_max", self.theta_max, infinite=True)
+        for name, number in self.parameters.items():
+            check_magnitude(f"parameters.{name}", number)
         return self
 
 
@@ -76,8 +86,10 @@ class TrainingTerms(Plain):
     @field_validator("horizon")
     @classmethod
     def _at_least_one(cls, horizon: int) -> int:
-        if horizon < 1:
-            raise ValueError(f"the horizon must be at least 1, not {horizon}")
+        if not 1 <= horizon <= LONGEST_HORIZON:
+            raise ValueError(
+                f"the horizon must lie between 1 and {LONGEST_HORIZON:,}, not {horizon:,}"
+            )
         return horizon
 
 
@@ -106,12 +118,19 @@ class PartyTerms(Plain):
 
     @model_validator(mode="after")
     def _sensible(self) -> "PartyTerms":
-        if self.records < 1:
-            raise ValueError(f"{self.name} must hold at least 1 record, not {self.records}")
-        if not self.epsilon > 0:
-            raise ValueError(f"epsilon must be above 0, not {self.epsilon:g}")
-        if not 0 <= self.delta < 1:
-            raise ValueError(f"delta must be at least 0 and below 1, not {self.delta:g}")
+        if not 1 <= self.records <= MOST_RECORDS:
+            raise ValueError(
+                f"{self.name} must hold between 1 and {MOST_RECORDS:,} records, not {self.records:,}"
+            )
+        if not (SMALLEST_EPSILON <= self.epsilon <= LARGEST_EPSILON or self.epsilon == math.inf):
+            raise ValueError(
+                f"epsilon must lie between {SMALLEST_EPSILON:g} and {LARGEST_EPSILON:g} (or be inf), "
+                f"not {self.epsilon:g}"
+            )
+        if self.delta != 0 and not SMALLEST_DELTA <= self.delta < 1:
+            raise ValueError(
+                f"delta must be 0, or between {SMALLEST_DELTA:g} and 1, not {self.delta:g}"
+            )
         return self
 
 
@@ -176,6 +195,11 @@ class Treaty(Plain):
             )
         if self.fitted is not None:
             self._fitted_as_agreed(self.fitted, columns)
+        dictionary = self.fitted
+        if dictionary is None and not self.dictionary.needs_public_rows:
+            dictionary = bounds_dictionary(self.dictionary, self.features)
+        if dictionary is not None:
+            check_domain(Encoder(self.features, self.target, dictionary).domain)
         return self
 
     def _fitted_as_agreed(self, fitted: Dictionary, columns: tuple[str, ...]) -> None:

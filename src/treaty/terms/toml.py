@@ -1,7 +1,6 @@
 """Reading and writing a treaty as TOML."""
 
 import json
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import tomli_w
 from pydantic import ValidationError
 
 from treaty.errors import TreatyError
+from treaty.plain import parse_toml, read_toml
 from treaty.terms.document import VERSION, Treaty
 
 
@@ -21,22 +21,16 @@ def load(path: str | Path) -> Treaty:
         treaty.errors.TreatyError: no-such-treaty.toml: there is no such file
     """
     path = Path(path)
-    if not path.is_file():
-        raise TreatyError(f"{path}: there is no such file")
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (UnicodeDecodeError, OSError) as error:
-        raise TreatyError(f"{path}: cannot be read as text ({error})") from error
-    return loads(text, path)
+    return _validated(read_toml(path), path, str(path))
 
 
 def loads(text: str, path: Path | None = None) -> Treaty:
     """Read a treaty from TOML text. `path` is for messages and for the dictionary beside it."""
     where = "the treaty" if path is None else str(path)
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise TreatyError(f"{where}: not valid TOML: {error}") from error
+    return _validated(parse_toml(text, where), path, where)
+
+
+def _validated(data: dict[str, Any], path: Path | None, where: str) -> Treaty:
     version = data.get("version")
     if isinstance(version, int) and version > VERSION:
         raise TreatyError(
@@ -71,7 +65,7 @@ def _read_dictionary(data: dict[str, Any], path: Path | None, where: str) -> Non
         raise TreatyError(
             f"{where}: fitted names {name}, which cannot be read ({error.strerror})"
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise TreatyError(f"{beside}: not valid JSON: {error}") from error
 
 
