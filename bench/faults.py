@@ -79,7 +79,8 @@ class Theatre:
         async def take(message: Msg) -> None:
             answer = messages.decode(message.data)
             if isinstance(answer, messages.Answer):
-                key = (subjects.owner_of(message.subject), answer.run, answer.round)
+                owner = subjects.answering(message.subject, learner.token) or ""
+                key = (owner, answer.run, answer.round)
                 self.heard.setdefault(key, set()).add(message.data)
 
         await connection.subscribe(subjects.answer(learner.token, "*"), cb=take)

@@ -134,7 +134,7 @@ async def awake(made: Consortium) -> None:
     there: set[str] = set()
 
     async def take(message: Msg) -> None:
-        there.add(subjects.owner_of(message.subject))
+        there.add(subjects.getting_ready(message.subject, learner.token) or "")
 
     await connection.subscribe(subjects.ready(learner.token, "*"), cb=take)
     while len(there) < len(made.names):

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treaty.errors import Refusal, TreatyError
+from treaty.logbook import Event, verify_events
 from treaty.privacy import (
     Budget,
     Dataset,
@@ -22,7 +23,6 @@ from treaty.privacy import (
     MemoryLedger,
     epsilon_spent,
 )
-from treaty.privacy.chain import Event, verify_events
 
 DATA = Dataset(1000, "digest")
 
@@ -187,7 +187,7 @@ def test_a_ledger_is_checked_while_it_is_written(durable, tmp_path):
 
 def test_a_ledger_is_there_whole_or_not_at_all(tmp_path, monkeypatch):
     path = tmp_path / "ledger.sqlite"
-    monkeypatch.setattr("treaty.privacy.durable._write_cap", lambda *_: 1 / 0)
+    monkeypatch.setattr("treaty.privacy.durable.DurableLedger._index", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         DurableLedger.create(path, DATA, Budget(1.0))
     assert not path.exists()

@@ -15,6 +15,7 @@ import treaty as t
 from treaty.errors import TreatyError
 from treaty.records import open_source
 
+KEY = bytes(32)
 ROWS = [(i, float(np.sin(i)), "u" if i % 2 else "v", None if i == 3 else i / 7) for i in range(500)]
 
 
@@ -47,13 +48,13 @@ def test_rows_come_as_from_a_file(sqlite_source, tmp_path):
 
 def test_a_fingerprint_sees_changes_and_not_the_order(sqlite_source):
     source, database, terms = sqlite_source
-    before = source.fingerprint()
-    assert open_source(terms).fingerprint() == before
+    before = source.fingerprint(KEY)
+    assert open_source(terms).fingerprint(KEY) == before
     terms.write_text(terms.read_text().replace("ORDER BY id", "ORDER BY id DESC"))
-    assert open_source(terms).fingerprint() == before
+    assert open_source(terms).fingerprint(KEY) == before
     database.execute("UPDATE stays SET a = a + 1e-9 WHERE id = 77")
     database.commit()
-    assert open_source(terms).fingerprint() != before
+    assert open_source(terms).fingerprint(KEY) != before
 
 
 @pytest.mark.parametrize(
@@ -146,8 +147,8 @@ def test_postgresql_for_real(postgres, tmp_path, monkeypatch):
     risk, counts = t.terms.encoder_of(fitted).risk(t.terms.problem_of(fitted).loss, source)
     assert risk.n == 499
     assert counts.rows == 499
-    before = source.fingerprint()
+    before = source.fingerprint(KEY)
     with dbapi.connect(postgres) as connection, connection.cursor() as cursor:
         cursor.execute("DELETE FROM stays WHERE id = 10")
         connection.commit()
-    assert source.fingerprint() != before
+    assert source.fingerprint(KEY) != before

@@ -24,43 +24,71 @@ def ledger(
         Path | None,
         typer.Option("--check", metavar="FILE", help="Check an export instead of a ledger."),
     ] = None,
+    backup: Annotated[
+        Path | None,
+        typer.Option("--backup", metavar="FILE", help="Copy the ledger, also of a running agent."),
+    ] = None,
+    restore: Annotated[
+        Path | None,
+        typer.Option(
+            "--restore",
+            metavar="FILE",
+            help="Put a backup in place of a lost ledger; what it may have forgotten counts as spent.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show treaties, budgets granted, spent and left, and every query and refusal; check the chain.
 
     The last hash stands for everything before it: an auditor who notes it will see if anything of
-    the past is changed or cut off later.
+    the past is changed or cut off later. A backup has forgotten what is answered after it, so it goes
+    back only with --restore: every open grant is then closed and counts as spent in full.
 
     Example:
 
         treaty ledger --home banks/north-bank --export audit.jsonl
+
+        treaty ledger --home banks/north-bank --backup ledger-backup.sqlite
     """
     from treaty.federation.home import Home
-    from treaty.privacy.chain import Event, verify_events
+    from treaty.logbook import Event, verify_events
     from treaty.privacy.ledger import charge
 
     if check is not None:
         try:
             lines = [json.loads(line) for line in check.read_text().splitlines()]
             read = [Event(**line) for line in lines]
-        except (OSError, ValueError, TypeError) as error:
+        except (OSError, ValueError, TypeError, RecursionError) as error:
             raise TreatyError(f"{check}: not an export of a ledger ({error})") from error
         if not read:
             raise TreatyError(f"{check}: there is nothing in it")
         console.print(f"{len(read):,} events, unbroken; the last hash is {verify_events(read)}")
         return
     check_writable(export)
+    check_writable(backup)
+    if restore is not None:
+        lost = Home(home).restore(restore)
+        console.print(
+            f"Restored. ε = {float(lost):g} that may have been spent unknown to the backup counts as "
+            "spent, and no grant of before is open any more."
+            if lost
+            else "Restored; the backup had forgotten nothing.",
+            highlight=False,
+        )
     opened = Home(home).ledger()
     try:
-        opened.verify()
-        grants, everything = opened.grants(), list(opened.events())
-        head = verify_events(everything)
+        head = opened.verify()
+        if export is not None:
+            with export.open("w") as file:
+                file.writelines(json.dumps(event.plain()) + "\n" for event in opened.events())
+        if backup is not None:
+            held = opened.backup(backup)
+            console.print(f"{backup} holds {held:,} events.", highlight=False)
+        grants, latest = opened.grants(), opened.latest(events)
         most, committed, spent = opened.cap, opened.committed(), opened.spent()
         dataset = opened.dataset
     finally:
         opened.close()
-    if export is not None:
-        export.write_text("".join(json.dumps(e.plain()) + "\n" for e in everything))
     rows: list[dict[str, Any]] = [
         {
             "treaty": grant.treaty,
@@ -81,7 +109,7 @@ def ledger(
                 "committed": float(committed[0]),
                 "spent": float(spent),
                 "treaties": rows,
-                "events": [event.plain() for event in everything[len(everything) - events :]],
+                "events": [event.plain() for event in latest],
                 "head": head,
             }
         )
@@ -104,7 +132,7 @@ def ledger(
         f"spent and {float(spent):.4g} is spent.",
         highlight=False,
     )
-    for event in everything[len(everything) - events :] if events else []:
+    for event in latest:
         console.print(
             f"{event.seq:>6} {event.time[:19]} {event.kind:10} {_words(event.kind, event.body)}",
             highlight=False,
@@ -121,4 +149,6 @@ def _words(kind: str, body: dict[str, Any]) -> str:
         return f"{body['reason']} (asked by {body.get('learner', 'somebody')})"
     if kind in ("grant", "revocation"):
         return f"treaty {treaty}"
+    if kind == "restoration":
+        return "from a backup" + ("" if body["complete"] else ": every open grant counts as spent")
     return ""

@@ -22,9 +22,8 @@ from treaty.federation.authority import Credential
 from treaty.federation.connection import Told, connect
 from treaty.federation.home import Home, OpenHome
 from treaty.federation.messages import Answer, Call, Malformed, Query, Ready, Refused
-
-WRITTEN_REFUSALS = 1_000
-"""So many refusals in an hour are written down one by one; a flood must not fill the disk."""
+from treaty.federation.refusals import Refusals
+from treaty.logbook import Unwritable
 
 
 class Agent:
@@ -46,8 +45,9 @@ class Agent:
         self._credential = credential
         self._told: Told = told or (lambda text: None)
         self._stopped = asyncio.Event()
-        self._failure: TreatyError | None = None
-        self._refusals: list[datetime] = []
+        self._failure: Exception | None = None
+        self._refusals = Refusals()
+        self._said_unwritable = ""
         self._recent = 0
         self._count_again = datetime.min.replace(tzinfo=UTC)
         self._open: dict[tuple[str, str], str] = {}
@@ -94,18 +94,33 @@ class Agent:
     async def _on_query(self, message: Msg) -> None:
         if self._stopped.is_set():
             return
+        try:
+            await self._answered(message)
+        except Unwritable as error:
+            # The learner will ask again.
+            if str(error) != self._said_unwritable:
+                self._said_unwritable = str(error)
+                self._told(f"{error}; nothing is answered until it can be")
+        except Exception as error:
+            self._failure = error
+            self.stop()
+
+    async def _answered(self, message: Msg) -> None:
+        learner = subjects.asking(message.subject, self._credential.token)
+        if learner is None or learner not in self._credential.learners:
+            # Not what the stream delivers: only a query's own subject says who asks, and whom.
+            what = f"a message on {message.subject!r:.100} is no query to this owner"
+            self._write_refusal({"learner": "nobody", "reason": what})
+            return
         wait = self._wait()
         if wait > 0:
             # The learner will ask again.
             self._told(f"not now: the policy allows no answer for {wait:,.0f} s")
             return
-        learner = subjects.learner_of(message.subject)
-        try:
-            reply = self.answer(learner, message.data)
-        except TreatyError as error:
-            self._failure = error
-            self.stop()
-            return
+        reply = self.answer(learner, message.data)
+        if self._said_unwritable:
+            self._said_unwritable = ""
+            self._told("the ledger can be written again")
         if reply is not None:
             await self._send(learner, reply)
         if isinstance(reply, Answer) and self._open.get((learner, reply.treaty)) == reply.run:
@@ -156,29 +171,30 @@ class Agent:
         return self._home.policy.wait(self._recent, now)
 
     def _write_refusal(self, what: dict[str, object]) -> None:
-        self._told(f"refused: {what['reason']}")
-        now = datetime.now(UTC)
-        self._refusals = [t for t in self._refusals if t > now - timedelta(hours=1)]
-        if len(self._refusals) > WRITTEN_REFUSALS:
-            return
-        self._refusals.append(now)
-        if len(self._refusals) > WRITTEN_REFUSALS:
-            what = {"reason": "too many refusals in an hour: the next ones are not written down"}
-        self._home.ledger.refused(what)
+        written = self._refusals.counted(what, datetime.now(UTC))
+        if written is not None:
+            self._told(f"refused: {written['reason']}")
+            self._home.ledger.refused(written)
 
     async def _send(self, learner: str, reply: Answer | Refused) -> None:
         assert self._connection is not None
         data = messages.encode(reply)
-        await self._connection.publish(subjects.answer(learner, self._credential.token), data)
+        try:
+            await self._connection.publish(subjects.answer(learner, self._credential.token), data)
+        except NatsError as error:
+            # What was answered is in the ledger; the learner will ask again and get it.
+            self._told(f"not sent ({type(error).__name__})")
 
     async def _on_call(self, message: Msg) -> None:
         """Somebody calls: say, after a while of one's own, that one is ready, if one is."""
-        learner = subjects.learner_of(message.subject)
+        learner = subjects.calling(message.subject)
         try:
             call = messages.decode(message.data)
         except Malformed:
             return
-        if not isinstance(call, Call) or not self._willing(learner, call):
+        if learner not in self._credential.learners or not isinstance(call, Call):
+            return
+        if not self._willing(learner, call):
             return
         if call.meeting == "request":
             self._open[learner, call.treaty] = call.run

@@ -6,24 +6,30 @@ Everything is made once, by whoever sets the federation up, and handed out folde
 
 import ipaddress
 import json
-import tomllib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import tomli_w
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from pydantic import field_validator
 
 from treaty.errors import TreatyError
 from treaty.federation import subjects
 from treaty.federation.messages import LONGEST
+from treaty.plain import Plain, read_plain
+from treaty.private_files import make_private_folder, write_private
 
 YEARS = 2
+LOOPBACK = {"localhost": "127.0.0.1", "127.0.0.1": "127.0.0.1", "::1": "[::1]"}
+"""What a server listens on that is to be reached from its own machine only."""
 LEARNER = "learner"
 """The name of the central learner."""
 
@@ -56,11 +62,26 @@ class Credential:
         file = folder / "party.toml"
         if not file.is_file():
             raise TreatyError(f"{folder}: not a credential; there is no party.toml in it")
+        party = read_plain(_PartyFile, file)
+        return cls(folder, party.name, party.server, party.learners)
+
+
+class _PartyFile(Plain):
+    name: str
+    server: str
+    learners: tuple[str, ...]
+
+    @field_validator("server")
+    @classmethod
+    def _is_an_address(cls, server: str) -> str:
         try:
-            plain = tomllib.loads(file.read_text())
-            return cls(folder, plain["name"], plain["server"], tuple(plain["learners"]))
-        except (tomllib.TOMLDecodeError, KeyError, TypeError, UnicodeDecodeError) as error:
-            raise TreatyError(f"{file}: not a credential ({error})") from error
+            parts = urlsplit(server)
+            sound = parts.scheme == "tls" and parts.hostname and parts.port
+        except ValueError:
+            sound = False
+        if not sound:
+            raise ValueError(f'a server is written "tls://nats.example.org:4222", not "{server}"')
+        return server
 
 
 def make_federation(
@@ -82,20 +103,35 @@ def make_federation(
         raise TreatyError(f"{folder}: exists already; a federation is made in a new folder")
     if LEARNER in parties or "operator" in parties:
         raise TreatyError('no party may be called "learner" or "operator"')
-    folder.mkdir(parents=True)
+    _check_host(host)
+    make_private_folder(folder)
     authority = _Authority.new()
     authority.write(folder / "authority")
     authority.issue(folder / "server", host, server=True)
     learners = [subjects.token(name) for name in (LEARNER, *parties)]
-    address = f"tls://{host}:{port}"
+    address = f"tls://[{host}]:{port}" if ":" in host else f"tls://{host}:{port}"
     for name in ("operator", LEARNER, *parties):
         where = folder / ("owners/" + subjects.token(name) if name in parties else name)
         authority.issue(where, _identity(name))
         party = {"name": name, "server": address, "learners": learners}
-        (where / "party.toml").write_bytes(tomli_w.dumps(party).encode())
+        write_private(where / "party.toml", tomli_w.dumps(party).encode())
     configuration = server_configuration(parties, host=host, port=port)
     (folder / "server" / "nats.conf").write_text(configuration)
     return folder
+
+
+def _check_host(host: str) -> None:
+    """Refuse what is neither a name nor an address of a machine."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        labels = host.removesuffix(".").split(".")
+        label = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)")
+        if len(host) > 253 or not all(label.fullmatch(part) for part in labels):
+            raise TreatyError(
+                f'the host "{host}" is neither the name nor the address of a machine: write it as '
+                "nats.example.org, 192.0.2.7 or 2001:db8::7"
+            ) from None
 
 
 def _identity(name: str) -> str:
@@ -104,7 +140,12 @@ def _identity(name: str) -> str:
 
 def server_configuration(parties: Sequence[str], *, host: str, port: int) -> str:
     """Return a nats-server configuration in which everybody is held to their own subjects."""
-    users = [_user("operator", ["$JS.API.>"], ["_INBOX.>"])]
+    # The operator makes one stream and one consumer an owner, once, and can do nothing else: once made,
+    # neither can be changed or made anew with another configuration.
+    tasks = [f"$JS.API.STREAM.CREATE.{subjects.STREAM}"]
+    for owner in (subjects.token(name) for name in parties):
+        tasks.append(f"$JS.API.CONSUMER.DURABLE.CREATE.{subjects.STREAM}.{owner}")
+    users = [_user("operator", tasks, ["_INBOX.>"])]
     for name in (LEARNER, *parties):
         me = subjects.token(name)
         may_say = [subjects.query(me, subjects.token(owner)) for owner in parties]
@@ -114,7 +155,9 @@ def server_configuration(parties: Sequence[str], *, host: str, port: int) -> str
             may_say += [subjects.answer("*", me), subjects.ready("*", me)]
             may_hear += [subjects.delivery(me), subjects.call("*")]
         users.append(_user(name, may_say, may_hear))
-    listen = "127.0.0.1" if host in ("localhost", "127.0.0.1") else "0.0.0.0"
+    listen = "[::]" if ":" in host else "0.0.0.0"
+    if host in LOOPBACK:
+        listen = LOOPBACK[host]
     return "\n".join(
         [
             "# Everybody is known by the certificate of this federation's authority.",
@@ -127,6 +170,9 @@ def server_configuration(parties: Sequence[str], *, host: str, port: int) -> str
             '  key_file: "key.pem"',
             '  ca_file: "authority.pem"',
             "  verify_and_map: true",
+            "  # TLS before anything is said, and no older one: nobody can ask for less.",
+            "  handshake_first: true",
+            '  min_version: "1.3"',
             "  timeout: 10",
             "}",
             "authorization {",
@@ -233,11 +279,11 @@ def _pem(certificate: x509.Certificate) -> bytes:
 
 
 def _write_key(path: Path, key: ec.EllipticCurvePrivateKey) -> None:
-    path.touch(mode=0o600)
-    path.write_bytes(
+    write_private(
+        path,
         key.private_bytes(
             serialization.Encoding.PEM,
             serialization.PrivateFormat.PKCS8,
             serialization.NoEncryption(),
-        )
+        ),
     )

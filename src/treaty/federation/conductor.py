@@ -23,9 +23,14 @@ from treaty.federation.connection import Told, connect
 from treaty.federation.journal import Journal, Round
 from treaty.federation.messages import Answer, Call, Malformed, Meeting, Query, Ready, Refused
 from treaty.learners import Bloc, Learner, Plan, blocs_of
+from treaty.logbook import Unwritable
 
 PATIENCE = 2.0
 """Seconds after which an unanswered question is put again; owners answer it only once."""
+SILENCE = 5.0
+"""Seconds without an answer after which that is said."""
+UNBELIEVABLE = 1e-12
+"""An honest owner's answer is refused with less than this probability."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +143,8 @@ class Conductor:
         self._ready: dict[int, int] = {}
         self._order = itertools.count()
         self._refusals: dict[int, str] = {}
+        self._largest = [_largest_answer(plan, scale) for scale in plan.scales]
+        self._lost_said = -math.inf
         self._late: dict[int, float] = {}
         self._called = -math.inf
         self._somebody = asyncio.Event()
@@ -167,6 +174,7 @@ class Conductor:
         connection = await connect(self._credential, told=self._told)
         try:
             await connection.subscribe(subjects.answer(me, "*"), cb=self._on_answer)
+            await connection.subscribe(subjects.lost(me), cb=self._on_lost)
             if not learner.synchronous:
                 await connection.subscribe(subjects.ready(me, "*"), cb=self._on_ready)
             await connection.flush()
@@ -205,47 +213,68 @@ class Conductor:
         awaited = _Awaited(learner.round, set(bloc.members))
         self._awaited = awaited
         loop = asyncio.get_running_loop()
-        began = loop.time()
+        began = said = loop.time()
         asked = -math.inf
         while awaited.missing:
             if loop.time() - asked >= self._manner.patience:
                 asked = loop.time()
+                me = self._credential.token
                 for owner in awaited.missing:
-                    await self._publish(
-                        connection,
-                        subjects.query(self._credential.token, self._tokens[owner]),
-                        query,
-                    )
+                    subject = subjects.query(me, self._tokens[owner])
+                    # Nobody replies there but the server, and only if no stream keeps the query.
+                    await self._publish(connection, subject, query, reply=subjects.lost(me))
                 self._show(awaited)
+            if loop.time() - said >= SILENCE:
+                said = loop.time()
+                self._told(
+                    f"no answer from {self._names(awaited.missing)} for {said - began:,.0f} s: is the "
+                    "agent running, and is there room for queries on the server's disk?"
+                )
             awaited.changed.clear()
             if awaited.missing:
-                left, wait = began + self._manner.deadline - loop.time(), self._manner.patience
+                left = began + self._manner.deadline - loop.time()
+                wait = min(self._manner.patience, SILENCE)
                 await _within(awaited.changed.wait(), min(left, wait) if left > 0 else wait)
             waited = loop.time() - began
             if self._enough(awaited, waited):
                 break
             if awaited.missing and not learner.synchronous and waited >= self._manner.deadline:
-                self._give_up(awaited, loop.time())
+                await self._give_up(awaited, loop.time())
                 return
         if awaited.refusals and not learner.synchronous:
             self._refusals |= awaited.refusals
-            self._give_up(awaited, loop.time())
+            await self._give_up(awaited, loop.time())
             return
         self._check_refusals(awaited)
         self._awaited = None
         past = Round(learner.round, index, dict(awaited.answers))
-        self._journal.hear(past.number, past.answers)
+        await self._kept(lambda: self._journal.hear(past))
         self._tell(past)
         self._show(None)
 
-    def _give_up(self, awaited: _Awaited, now: float) -> None:
+    async def _kept(self, write: Callable[[], None]) -> None:
+        """Write into the journal; without room on the disk, wait for it."""
+        said = ""
+        while True:
+            try:
+                return write()
+            except Unwritable as error:
+                if str(error) != said:
+                    said = str(error)
+                    self._told(f"{said}; waiting for room")
+            await asyncio.sleep(min(1.0, self._manner.patience))
+
+    async def _give_up(self, awaited: _Awaited, now: float) -> None:
         """Leave an asynchronous round to somebody else; who was late is left alone for a while."""
         self._awaited = None
-        self._journal.part(awaited.round)
+        await self._kept(lambda: self._journal.part(awaited.round))
         for owner in awaited.missing:
             self._late[owner] = now + 10 * self._manner.deadline
-        names = ", ".join(self._plan.parties[i].name for i in sorted(awaited.owners))
+        names = self._names(awaited.owners)
         self._told(f"round {awaited.round} goes to somebody else than {names}")
+
+    def _names(self, owners: set[int]) -> str:
+        return ", ".join(self._plan.parties[i].name for i in sorted(owners))
 
     def _enough(self, awaited: _Awaited, waited: float) -> bool:
         quorum = self._manner.quorum
@@ -267,12 +296,14 @@ class Conductor:
     async def _meeting(self, connection: Client) -> int | None:
         """Return whom the next round is with; None when nobody has an answer left."""
         learner = self._learner
+        if learner.synchronous:
+            return 0
         settled = self._journal.met(learner.round)
         if settled is not None:
             return settled
-        index = 0 if learner.synchronous else await self._first_ready(connection)
+        index = await self._first_ready(connection)
         if index is not None:
-            self._journal.meet(learner.round, index)
+            await self._kept(lambda: self._journal.meet(learner.round, index))
         return index
 
     async def _first_ready(self, connection: Client) -> int | None:
@@ -293,7 +324,7 @@ class Conductor:
                     owner, reason = next(iter(self._refusals.items()))
                     raise TreatyError(f"{self._plan.parties[owner].name} refuses: {reason}")
                 return None
-            if now() - began > self._manner.deadline:
+            if now() - began >= SILENCE:
                 began = now()
                 self._told(
                     "nobody is ready: have the owners ratified, and are their agents running?"
@@ -323,9 +354,11 @@ class Conductor:
             for i in bloc.members
         )
 
-    async def _publish(self, connection: Client, subject: str, data: bytes) -> None:
+    async def _publish(
+        self, connection: Client, subject: str, data: bytes, *, reply: str = ""
+    ) -> None:
         try:
-            await connection.publish(subject, data)
+            await connection.publish(subject, data, reply=reply)
         except NatsError as error:
             # The connection is coming back; the question will be put again.
             self._told(f"not sent ({type(error).__name__})")
@@ -333,8 +366,9 @@ class Conductor:
     async def _on_answer(self, message: Msg) -> None:
         """Take an answer to what is being asked; everything else is dropped."""
         awaited = self._awaited
-        owner = self._index.get(subjects.owner_of(message.subject))
-        if awaited is None or owner not in awaited.missing:
+        token = subjects.answering(message.subject, self._credential.token)
+        owner = None if token is None else self._index.get(token)
+        if awaited is None or owner is None or owner not in awaited.missing:
             return
         try:
             reply = messages.decode(message.data)
@@ -354,12 +388,30 @@ class Conductor:
         ):
             self._told(f"{self._plan.parties[owner].name} sent what is no gradient")
             return
+        elif (most := max(abs(value) for value in reply.gradient)) > self._largest[owner]:
+            reason = (
+                f"its answer of size {most:.3g} is none: bound and noise allow an honest owner at most "
+                f"{self._largest[owner]:.3g}"
+            )
+            awaited.refusals[owner] = reason
+            self._told(f"{self._plan.parties[owner].name} is refused: {reason}")
         else:
             awaited.answers[owner] = reply.gradient
         awaited.changed.set()
 
+    async def _on_lost(self, message: Msg) -> None:
+        """The server says that nobody keeps a query; only it can speak on this subject."""
+        now = asyncio.get_running_loop().time()
+        if now - self._lost_said >= SILENCE:
+            self._lost_said = now
+            self._told(
+                "the server has lost the stream that keeps queries, so that nobody hears them: "
+                "whoever runs it can make it again with treaty federation prepare"
+            )
+
     async def _on_ready(self, message: Msg) -> None:
-        owner = self._index.get(subjects.owner_of(message.subject))
+        token = subjects.getting_ready(message.subject, self._credential.token)
+        owner = None if token is None else self._index.get(token)
         try:
             ready = messages.decode(message.data)
         except Malformed:
@@ -385,6 +437,14 @@ class Conductor:
                 model=self._learner.model,
             )
         )
+
+
+def _largest_answer(plan: Plan, scale: float) -> float:
+    """Return the size that no coordinate of an honest owner's answer exceeds, but by a rare chance."""
+    bound = plan.problem.gradient_bound(plan.mechanism.norm)
+    dimension = plan.problem.dimension
+    noise = plan.mechanism.reach(scale, dimension, UNBELIEVABLE) if scale > 0 else 0.0
+    return (bound + noise) * (1 + 1e-9)
 
 
 def mean_answer(bloc: Bloc, answers: dict[int, tuple[float, ...]]) -> FloatArray:

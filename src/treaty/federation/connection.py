@@ -53,6 +53,8 @@ async def connect(
                 credential.server,
                 name=credential.name,
                 tls=context_of(credential),
+                # TLS before anything else: a server's greeting in the clear decides nothing.
+                tls_handshake_first=True,
                 max_reconnect_attempts=-1,
                 reconnect_time_wait=0.2,  # pyright: ignore[reportArgumentType]
                 connect_timeout=5,
@@ -76,11 +78,17 @@ async def connect(
 
 def context_of(credential: Credential) -> ssl.SSLContext:
     """Return the TLS settings of a party: its own certificate, and only the federation's authority."""
-    context = ssl.create_default_context(
-        ssl.Purpose.SERVER_AUTH, cafile=str(credential.folder / "authority.pem")
-    )
-    context.minimum_version = ssl.TLSVersion.TLSv1_3
-    context.load_cert_chain(
-        str(credential.folder / "certificate.pem"), str(credential.folder / "key.pem")
-    )
+    files = {
+        name: credential.folder / f"{name}.pem" for name in ("authority", "certificate", "key")
+    }
+    try:
+        context = ssl.create_default_context(
+            ssl.Purpose.SERVER_AUTH, cafile=str(files["authority"])
+        )
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        context.load_cert_chain(str(files["certificate"]), str(files["key"]))
+    except (OSError, ValueError) as error:
+        missing = [str(path) for path in files.values() if not path.is_file()]
+        what = f"{missing[0]} is missing" if missing else f"a certificate is damaged ({error})"
+        raise TreatyError(f"{credential.folder}: not a credential: {what}") from error
     return context

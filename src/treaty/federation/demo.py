@@ -14,6 +14,7 @@ import polars as pl
 
 from treaty.federation import subjects
 from treaty.federation.authority import Credential, make_federation
+from treaty.federation.children import start_child
 from treaty.federation.conductor import Manner
 from treaty.federation.home import Home
 from treaty.federation.server import prepare, start_server, stop_server
@@ -101,10 +102,10 @@ def owner_process(
     folder: Path, federation: Path, name: str
 ) -> Generator["subprocess.Popen[bytes]"]:
     """Run an owner's agent as a process of its own; it is stopped at the end."""
-    command = [sys.executable, "-m", "treaty", "owner", "--home", str(folder / slug(name))]
+    command = [sys.executable, "-P", "-m", "treaty", "owner", "--home", str(folder / slug(name))]
     command += ["--credential", str(federation / "owners" / subjects.token(name))]
     with (folder / f"{slug(name)}.log").open("ab") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log)
+        process = start_child(command, output=log)
     try:
         yield process
     finally:

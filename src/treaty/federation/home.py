@@ -1,7 +1,14 @@
-"""An owner's folder: its ledger, its policy, the treaties it has ratified, and where its records are."""
+"""An owner's folder: its ledger, its policy, the treaties it has ratified, and where its records are.
 
-import tomllib
-from dataclasses import dataclass
+Nobody else can read anything in it. `records.key` is a secret that never leaves it: the fingerprint by
+which the ledger knows the records again is keyed with it.
+"""
+
+import contextlib
+import fcntl
+import os
+import secrets
+from collections.abc import Generator
 from fractions import Fraction
 from pathlib import Path
 
@@ -10,65 +17,31 @@ import tomli_w
 from treaty.errors import Refusal, TreatyError
 from treaty.federation import subjects
 from treaty.federation.authority import LEARNER
+from treaty.federation.offer import Offer
 from treaty.federation.policy import Policy
 from treaty.fitness import Risk
 from treaty.learners import Plan, peer_plans
+from treaty.losses import permit
 from treaty.owner import Owner
+from treaty.plain import Plain, read_plain
 from treaty.privacy import Budget, Dataset, DurableLedger, Grant
+from treaty.private_files import close_to_others, make_private_folder, write_private
 from treaty.records import Source, open_source
 from treaty.terms import Treaty, dumps, encoder_of, fingerprint, fit, load, plan_of
 
+KEY_BYTES = 32
 
-@dataclass(frozen=True, eq=False)
-class Offer:
-    """What ratifying a treaty means, before it is done.
+
+class Whereabouts(Plain):
+    """Whose folder it is, and where the records are: owner.toml.
 
     Args:
-        treaty: the treaty, with its dictionary.
-        plan: what it comes to.
-        name: who ratifies.
-        records: how many records it is about.
-        grants: what would be granted; several where every party is a learner.
-        budget: what they come to in all.
-        left: the ε that all treaties together would then have left.
+        name: the owner.
+        data: the file of the records, or the file about a database.
     """
 
-    treaty: Treaty
-    plan: Plan
     name: str
-    records: int
-    grants: tuple[Grant, ...]
-    budget: Budget
-    left: float
-
-    def words(self) -> str:
-        """Say in plain words what is being granted."""
-        treaty, grant = self.treaty, self.grants[0]
-        columns = ", ".join([*treaty.features, treaty.target.column])
-        learners = (
-            f"each of the {len(self.grants)} parties, for a model of its own"
-            if len(self.grants) > 1
-            else "one learner"
-        )
-        noise = "pure" if self.budget.delta == 0 else f"with δ = {self.budget.delta:g}"
-        return "\n".join(
-            [
-                f"{treaty.title or 'Untitled'}, treaty {fingerprint(treaty)[:12]}",
-                f"{self.name} lets {learners} ask about {self.records:,} records:",
-                f"  at most {grant.answers:,} times each, the mean gradient of the "
-                f"{treaty.loss.name} loss, with noise;",
-                f"  made from the columns {columns};",
-                f"  ε = {self.budget.epsilon:g} in all ({noise}): whatever anybody concludes from the "
-                f"answers about one record changes in odds by at most a factor of "
-                f"{_odds(self.budget.epsilon)};",
-                "  what is spent never comes back. Records and exact numbers never leave.",
-                f"After this, ε = {self.left:g} is left for other treaties over these records.",
-            ]
-        )
-
-
-def _odds(epsilon: float) -> str:
-    return f"{2.718281828459045**epsilon:.3g}" if epsilon < 50 else "e^" + f"{epsilon:g}"
+    data: str
 
 
 class Home:
@@ -91,9 +64,33 @@ class Home:
         """The policy."""
         return self.folder / "policy.toml"
 
+    @property
+    def owner_file(self) -> Path:
+        """Whose it is and where the records are."""
+        return self.folder / "owner.toml"
+
+    @property
+    def key_file(self) -> Path:
+        """The secret with which records are fingerprinted."""
+        return self.folder / "records.key"
+
     def ledger(self) -> DurableLedger:
         """Open the ledger."""
         return DurableLedger(self.ledger_file)
+
+    def _key(self) -> bytes:
+        try:
+            key = self.key_file.read_bytes()
+        except OSError as error:
+            raise TreatyError(
+                f"{self.key_file}: cannot be read ({error.strerror}). Without this key nobody can tell "
+                "whether the records are those of the ledger"
+            ) from error
+        if len(key) != KEY_BYTES:
+            raise TreatyError(
+                f"{self.key_file}: not a key: it has {len(key)} bytes, not {KEY_BYTES}"
+            )
+        return key
 
     def offer(
         self,
@@ -115,6 +112,12 @@ class Home:
             delta: the δ to be granted.
             peers: whether every party is a learner of its own.
         """
+        fresh = not self.ledger_file.exists() and not self.policy_file.exists()
+        policy = Policy() if fresh else Policy.load(self.policy_file)
+        # The policy first: nothing that a treaty names is touched before it is allowed by name.
+        with _defaults_explained(self.policy_file, fresh=fresh):
+            policy.check_terms(treaty)
+        permit(policy.losses)
         treaty = fit(treaty, None)
         plan = plan_of(treaty)
         party = next((party for party in plan.parties if party.name == name), None)
@@ -130,8 +133,6 @@ class Home:
         self._check_name(name)
         source = open_source(data)
         records = _count(treaty, source, party.records, name)
-        fresh = not self.ledger_file.exists() and not self.policy_file.exists()
-        policy = Policy() if fresh else Policy.load(self.policy_file)
         own = fingerprint(treaty)
         if peers:
             shared = peer_plans(plan)
@@ -145,25 +146,18 @@ class Home:
         else:
             grants = (Grant(own, plan.budget(party), plan.answers(party)),)
             budget = grants[0].budget
-        try:
-            policy.check(treaty, plan, records, budget)
-        except Refusal as error:
-            if not fresh:
-                raise
-            raise Refusal(
-                f"{error}; these are the defaults, write another policy into {self.policy_file} first"
-            ) from error
+        with _defaults_explained(self.policy_file, fresh=fresh):
+            policy.check_grant(records, budget)
         left = Fraction(policy.total_epsilon) - self._committed(own) - Fraction(budget.epsilon)
         if left < 0:
             raise Refusal(
                 f"epsilon {budget.epsilon:g} does not fit under the policy's total of "
                 f"{policy.total_epsilon:g}: {float(left + Fraction(budget.epsilon)):g} is left"
             )
-        return Offer(treaty, plan, name, records, grants, budget, float(left))
+        return Offer(treaty, plan, party, records, grants, budget, float(left))
 
     def _check_name(self, name: str) -> None:
-        file = self.folder / "owner.toml"
-        known = tomllib.loads(file.read_text())["name"] if file.exists() else name
+        known = read_plain(Whereabouts, self.owner_file).name if self.owner_file.exists() else name
         if known != name:
             raise TreatyError(f"{self.folder} is {known}'s; {name} needs a folder of its own")
 
@@ -182,14 +176,17 @@ class Home:
     def ratify(self, offer: Offer, data: str | Path) -> None:
         """Write the grant into the ledger, and keep the treaty; from now on it is answered."""
         source = open_source(data)
-        dataset = Dataset(offer.records, source.fingerprint())
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self.folder)
+        close_to_others(self.folder)
         if not self.ledger_file.exists() and not self.policy_file.exists():
             Policy().save(self.policy_file)
         policy = Policy.load(self.policy_file)
-        where = {"name": offer.name, "data": str(Path(data).resolve())}
-        if not (self.folder / "owner.toml").exists():
-            (self.folder / "owner.toml").write_bytes(tomli_w.dumps(where).encode())
+        if not self.key_file.exists() and not self.ledger_file.exists():
+            write_private(self.key_file, secrets.token_bytes(KEY_BYTES))
+        dataset = Dataset(offer.records, source.fingerprint(self._key()))
+        if not self.owner_file.exists():
+            where = {"name": offer.party.name, "data": str(Path(data).resolve())}
+            write_private(self.owner_file, tomli_w.dumps(where).encode())
         if not self.ledger_file.exists():
             DurableLedger.create(self.ledger_file, dataset, policy.cap).close()
         ledger = self.ledger()
@@ -198,9 +195,9 @@ class Home:
                 raise TreatyError(_changed(source.label, ledger.dataset, dataset))
             if ledger.cap != (Fraction(policy.cap.epsilon), Fraction(policy.cap.delta)):
                 ledger.set_cap(policy.cap)
-            (self.folder / "treaties").mkdir(exist_ok=True)
+            make_private_folder(self.folder / "treaties")
             kept = self.folder / "treaties" / f"{fingerprint(offer.treaty)}.toml"
-            kept.write_text(dumps(offer.treaty))
+            write_private(kept, dumps(offer.treaty).encode())
             ledger.grant_all(offer.grants)
         finally:
             ledger.close()
@@ -208,36 +205,103 @@ class Home:
     def open(self) -> "OpenHome":
         """Open everything an agent needs, and check that the records are those of the ledger."""
         policy = Policy.load(self.policy_file)
+        if not self.owner_file.exists():
+            raise TreatyError(f"{self.folder}: nothing has been ratified here yet")
+        where = read_plain(Whereabouts, self.owner_file)
+        close_to_others(self.folder)
+        use = _InUse(self.folder, shared=True)
         try:
-            plain = tomllib.loads((self.folder / "owner.toml").read_text())
-            name, data = str(plain["name"]), str(plain["data"])
-        except (OSError, tomllib.TOMLDecodeError, KeyError) as error:
-            raise TreatyError(f"{self.folder}: nothing has been ratified here yet") from error
-        ledger = self.ledger()
+            ledger = self.ledger()
+        except TreatyError:
+            use.end()
+            raise
         try:
             ledger.verify()
             _, most_delta = ledger.cap
             if policy.total_epsilon < ledger.cap[0] or policy.total_delta < most_delta:
                 epsilon = min(policy.total_epsilon, float(ledger.cap[0]))
                 ledger.set_cap(Budget(epsilon, min(policy.total_delta, float(most_delta))))
-            return OpenHome(self.folder, name, policy, ledger, open_source(data))
-        except TreatyError:
+            source = open_source(where.data)
+            return OpenHome(self.folder, where.name, policy, ledger, source, self._key(), use)
+        except BaseException:
             ledger.close()
+            use.end()
             raise
+
+    def restore(self, backup: str | Path) -> Fraction:
+        """Put a backup in place of a ledger that is lost or damaged; return the ε counted as lost.
+
+        Where the key of the records is lost as well, a new one is made.
+        """
+        if not self.owner_file.exists():
+            raise TreatyError(f"{self.folder}: nothing has been ratified here yet")
+        source = open_source(read_plain(Whereabouts, self.owner_file).data)
+        close_to_others(self.folder)
+        use = _InUse(self.folder, shared=False)
+        try:
+            if not self.key_file.exists():
+                write_private(self.key_file, secrets.token_bytes(KEY_BYTES))
+            columns = list(source.schema)[:1]
+            records = sum(block.height for block in source.blocks(columns))
+            dataset = Dataset(records, source.fingerprint(self._key()))
+            return DurableLedger.restore(self.ledger_file, Path(backup), dataset)
+        finally:
+            use.end()
+
+
+@contextlib.contextmanager
+def _defaults_explained(policy_file: Path, *, fresh: bool) -> Generator[None]:
+    """Where an owner has no policy yet, say that it is the defaults which refuse."""
+    try:
+        yield
+    except Refusal as error:
+        if not fresh:
+            raise
+        raise Refusal(
+            f"{error}; these are the defaults, write another policy into {policy_file} first"
+        ) from error
+
+
+class _InUse:
+    """A folder in use: by any number of agents, or by one that puts another ledger into it."""
+
+    def __init__(self, folder: Path, *, shared: bool) -> None:
+        self._descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+            fcntl.flock(self._descriptor, how | fcntl.LOCK_NB)
+        except OSError as error:
+            self.end()
+            raise TreatyError(
+                f"{folder}: an agent is at work here; stop it first"
+                if not shared
+                else f"{folder}: a ledger is being put back here; try again when that is done"
+            ) from error
+
+    def end(self) -> None:
+        """Let others use it."""
+        os.close(self._descriptor)
 
 
 class OpenHome:
     """An owner at work: ledger, policy and records in hand, an `Owner` for every treaty asked about."""
 
     def __init__(
-        self, folder: Path, name: str, policy: Policy, ledger: DurableLedger, source: Source
+        self,
+        folder: Path,
+        name: str,
+        policy: Policy,
+        ledger: DurableLedger,
+        source: Source,
+        key: bytes,
+        use: _InUse,
     ) -> None:
         self.name, self.policy, self.ledger = name, policy, ledger
-        self._folder, self._source = folder, source
+        self._folder, self._source, self._use = folder, source, use
         self._state = source.state()
         self._owners: dict[str, Owner] = {}
         self._rates: dict[str, float] = {}
-        there = source.fingerprint()
+        there = source.fingerprint(key)
         if there != ledger.dataset.fingerprint:
             raise TreatyError(
                 f"{source.label}: these are not the records of this ledger: they have changed since "
@@ -267,6 +331,8 @@ class OpenHome:
         document = load(self._folder / "treaties" / f"{own}.toml")
         if fingerprint(document) != own:
             raise Refusal(f"the treaty {own[:12]} has been tampered with")
+        self.policy.check_terms(document)
+        permit(self.policy.losses)
         plan = plan_of(document)
         if "/" in treaty:
             plan = peer_plans(plan)[treaty.partition("/")[2]]
@@ -276,7 +342,7 @@ class OpenHome:
         granted = [g.budget for g, _ in self.ledger.grants() if g.treaty.partition("/")[0] == own]
         whole = float(sum((Fraction(b.epsilon) for b in granted), Fraction(0)))
         deltas = float(sum((Fraction(b.delta) for b in granted), Fraction(0)))
-        self.policy.check(document, plan, party.records, Budget(whole, deltas))
+        self.policy.check_grant(party.records, Budget(whole, deltas))
         risk = self._risk(document, plan, party.records)
         self._rates[treaty] = party.rate
         return Owner(
@@ -304,8 +370,9 @@ class OpenHome:
         return self._rates[treaty]
 
     def close(self) -> None:
-        """Close the ledger."""
+        """Close the ledger, and let others use the folder."""
         self.ledger.close()
+        self._use.end()
 
 
 def _count(treaty: Treaty, source: Source, expected: int, name: str) -> int:

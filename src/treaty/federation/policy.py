@@ -16,9 +16,9 @@ import tomli_w
 from pydantic import Field, field_validator, model_validator
 
 from treaty.errors import Refusal, TreatyError
-from treaty.learners import Plan
 from treaty.plain import Plain, read_plain
 from treaty.privacy import Budget
+from treaty.private_files import write_private
 from treaty.terms import Treaty, fingerprint
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -33,7 +33,8 @@ class Policy(Plain):
         total_delta: the most δ for all treaties together; 0 allows only pure ε.
         largest_horizon: the longest training.
         smallest_records: how many records there must be: the mean of few tells of each.
-        losses: the losses it answers for.
+        losses: the losses it answers for. One that does not come with Treaty is named in full
+            ("my_losses:Pinball"), and its module is imported and runs here.
         columns: the columns a treaty may use; all if not given.
         treaties: the fingerprints it may ratify; any if not given.
         quiet_hours: spans of the day, in UTC, in which nothing is answered; queries wait.
@@ -82,25 +83,40 @@ class Policy(Plain):
             line = tomli_w.dumps({key: [] if value is None else value}, indent=1).strip()
             written = line.replace("\n ", " ").replace(",\n]", "]").replace("[ ", "[")
             lines.append(f"# {key} = [...]" if value is None else written)
-        path.write_text("\n".join([*lines, ""]))
+        write_private(path, "\n".join([*lines, ""]).encode())
 
     @property
     def cap(self) -> Budget:
         """What all treaties together may spend."""
         return Budget(self.total_epsilon, self.total_delta)
 
-    def check(self, treaty: Treaty, plan: Plan, records: int, budget: Budget) -> None:
-        """Refuse a treaty that this policy does not allow.
+    def check_terms(self, treaty: Treaty) -> None:
+        """Refuse a treaty whose terms this policy does not allow.
 
-        Args:
-            treaty: the treaty.
-            plan: what it comes to.
-            records: how many records there are.
-            budget: what it is to be granted in all.
+        Only the document is looked at. Nothing it names is imported or opened before this.
         """
         own = fingerprint(treaty)
         if self.treaties is not None and own not in self.treaties:
             raise Refusal(f"the policy lists the treaties it allows, and {own[:12]} is not one")
+        horizon = treaty.training.horizon
+        if horizon > self.largest_horizon:
+            raise Refusal(
+                f"the policy allows a horizon of {self.largest_horizon:,}, not {horizon:,}"
+            )
+        if treaty.loss.name not in self.losses:
+            raise Refusal(f"the policy does not allow the loss {treaty.loss.name}")
+        used = [*treaty.features, treaty.target.column]
+        barred = [c for c in used if self.columns is not None and c not in self.columns]
+        if barred:
+            raise Refusal(f'the policy does not allow the column "{barred[0]}"')
+
+    def check_grant(self, records: int, budget: Budget) -> None:
+        """Refuse a grant that this policy does not allow.
+
+        Args:
+            records: how many records there are.
+            budget: what is to be granted in all.
+        """
         if budget.epsilon > self.largest_epsilon:
             raise Refusal(
                 f"the policy allows one treaty an epsilon of {self.largest_epsilon:g}, "
@@ -110,21 +126,11 @@ class Policy(Plain):
             raise Refusal(
                 f"the policy allows a delta of {self.total_delta:g}, and {budget.delta:g} is asked for"
             )
-        if plan.horizon > self.largest_horizon:
-            raise Refusal(
-                f"the policy allows a horizon of {self.largest_horizon:,}, not {plan.horizon:,}"
-            )
         if records < self.smallest_records:
             raise Refusal(
                 f"the policy asks for at least {self.smallest_records:,} records; "
                 f"there are {records:,}"
             )
-        if treaty.loss.name not in self.losses:
-            raise Refusal(f"the policy does not allow the loss {treaty.loss.name}")
-        used = [*treaty.features, treaty.target.column]
-        barred = [c for c in used if self.columns is not None and c not in self.columns]
-        if barred:
-            raise Refusal(f'the policy does not allow the column "{barred[0]}"')
 
     def wait(self, recent: int, now: datetime) -> float:
         """Return for how many seconds nothing may be answered; 0 if it may.

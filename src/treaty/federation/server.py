@@ -19,6 +19,7 @@ from nats.js.api import (
 from treaty.errors import TreatyError
 from treaty.federation import subjects
 from treaty.federation.authority import Credential
+from treaty.federation.children import start_child
 from treaty.federation.connection import Told, connect
 from treaty.federation.messages import LONGEST
 
@@ -29,7 +30,10 @@ KEPT = 7 * 86_400.0
 
 
 def start_server(folder: str | Path, *, log: Path | None = None) -> "subprocess.Popen[bytes]":
-    """Start the embedded nats-server with the configuration of a federation's `server` folder."""
+    """Start the embedded nats-server with the configuration of a federation's `server` folder.
+
+    It ends with this process, even if this one is killed.
+    """
     program = shutil.which("nats-server", path=str(Path(sys.executable).parent)) or shutil.which(
         "nats-server"
     )
@@ -40,9 +44,7 @@ def start_server(folder: str | Path, *, log: Path | None = None) -> "subprocess.
         raise TreatyError(f"{folder}: there is no nats.conf in it")
     output = subprocess.DEVNULL if log is None else log.open("ab")
     try:
-        return subprocess.Popen(
-            [program, "--config", "nats.conf"], cwd=folder, stdout=output, stderr=output
-        )
+        return start_child([program, "--config", "nats.conf"], cwd=folder, output=output)
     finally:
         if log is not None and not isinstance(output, int):
             output.close()

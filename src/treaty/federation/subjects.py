@@ -45,11 +45,33 @@ def call(learner: str) -> str:
     return f"treaty.call.{learner}"
 
 
-def learner_of(subject: str) -> str:
-    """Return the token of the learner in a subject."""
-    return subject.split(".")[2]
+def lost(learner: str) -> str:
+    """Where the server tells a learner that nobody keeps its queries. No owner has such a token."""
+    return answer(learner, "server")
 
 
-def owner_of(subject: str) -> str:
-    """Return the token of the owner in a subject."""
-    return subject.split(".")[3]
+def asking(subject: str, owner: str) -> str | None:
+    """Return the token of the learner if a subject is that of a query to this very owner."""
+    return _between(subject, "treaty.query.", f".{owner}")
+
+
+def calling(subject: str) -> str | None:
+    """Return the token of the learner if a subject is that of a call."""
+    return _between(subject, "treaty.call.", "")
+
+
+def answering(subject: str, learner: str) -> str | None:
+    """Return the token of the owner if a subject is that of an answer to this very learner."""
+    return _between(subject, f"treaty.answer.{learner}.", "")
+
+
+def getting_ready(subject: str, learner: str) -> str | None:
+    """Return the token of the owner if a subject is that of being ready for this very learner."""
+    return _between(subject, f"treaty.ready.{learner}.", "")
+
+
+def _between(subject: str, begin: str, end: str) -> str | None:
+    if not (subject.startswith(begin) and subject.endswith(end)):
+        return None
+    middle = subject[len(begin) : len(subject) - len(end)]
+    return middle if middle and "." not in middle else None

@@ -113,11 +113,16 @@ class Plan:
         """Return what its answers may spend: its budget, divided by the overlap κ."""
         return party.budget if self.overlap == 1 else party.budget.split(self.overlap)
 
-    def scale(self, party: Party) -> float:
-        """Return the noise scale of a party's answers: b_i = 2ΞT_iκ/(n_iε_i) for Laplace noise."""
+    def scale(self, party: Party, budget: Budget | None = None) -> float:
+        """Return the noise scale of a party's answers: b_i = 2ΞT_iκ/(n_iε_i) for Laplace noise.
+
+        Args:
+            party: the owner.
+            budget: what its answers may spend, if that is not what the plan says.
+        """
         bound = self.problem.gradient_bound(self.mechanism.norm)
         moved = sensitivity(bound, party.records, self.problem.dimension)
-        return self.mechanism.scale(moved, self.budget(party), self.answers(party))
+        return self.mechanism.scale(moved, budget or self.budget(party), self.answers(party))
 
     @cached_property
     def scales(self) -> FloatArray:

@@ -2,60 +2,42 @@
 
 Every grant, answer, refusal and revocation is an event; events are only ever appended, each with a hash
 over itself and the hash before it, so that an edit of the past shows. An answer and what it spends are
-one event in one transaction, on the disk before the answer leaves. The tables beside the events are an
-index of them: `verify` makes them anew and compares.
+one event in one transaction, in the one file and on the disk before the answer leaves. A mark beside the
+file tells how far it has come, so that an older copy shows.
 """
 
 import functools
-import json
 import sqlite3
-import threading
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from treaty.errors import Refusal, TreatyError
+from treaty.logbook import Broken, Logbook, Mark, Unwritable
+from treaty.logbook.logbook import beside
+from treaty.logbook.mark import MarkFile
 from treaty.privacy.budget import Budget
-from treaty.privacy.chain import START, Event, canonical, link, verify_events
 from treaty.privacy.entries import plain_entry, read_entry
 from treaty.privacy.ledger import Entry, Grant, charge, check_room
-
-FORMAT = 1
-"""The version of the file's layout."""
-_LAYOUT = """
-CREATE TABLE events(
-    seq INTEGER PRIMARY KEY, time TEXT NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL,
-    hash BLOB NOT NULL
-);
-CREATE TRIGGER events_stay BEFORE UPDATE ON events
-    BEGIN SELECT RAISE(ABORT, 'events are never changed'); END;
-CREATE TRIGGER events_remain BEFORE DELETE ON events
-    BEGIN SELECT RAISE(ABORT, 'events are never deleted'); END;
-CREATE TABLE grants(
-    treaty TEXT PRIMARY KEY, epsilon TEXT NOT NULL, delta TEXT NOT NULL, answers INTEGER NOT NULL,
-    given INTEGER NOT NULL, revoked INTEGER NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE caps(seq INTEGER PRIMARY KEY, epsilon TEXT NOT NULL, delta TEXT NOT NULL);
-CREATE TABLE answers(
-    treaty TEXT NOT NULL, run TEXT NOT NULL, round INTEGER NOT NULL, seq INTEGER NOT NULL,
-    PRIMARY KEY(treaty, run, round)
-) WITHOUT ROWID;
-"""
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """The records a ledger guards: how many, and a fingerprint by which a change shows."""
+    """The records a ledger guards: how many, and a fingerprint by which a change shows.
+
+    The fingerprint is keyed with a secret of the owner's: without it, nothing about the records can be
+    tried out on a ledger or its export.
+    """
 
     records: int
     fingerprint: str
 
 
-class DurableLedger:
+class DurableLedger(Logbook):
     """A ledger in a file, for one dataset and all the treaties it is ever put under.
 
     Several agents may use one file: every write is a transaction of its own that starts by taking the
@@ -63,59 +45,101 @@ class DurableLedger:
 
     Args:
         path: the file; it must have been made with `create`.
+        marked: whether it is the ledger in use, which must have come as far as its mark says; a copy put
+            aside has no mark.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        if not self.path.is_file():
-            raise TreatyError(f"{self.path}: there is no ledger")
-        self._lock = threading.RLock()
-        self._database = sqlite3.connect(
-            self.path, timeout=60.0, isolation_level=None, check_same_thread=False
-        )
+    noun: ClassVar[str] = "ledger"
+    application: ClassVar[int] = 0x54524C47
+    format: ClassVar[int] = 2
+    layout: ClassVar[str] = """
+CREATE TABLE grants(
+    treaty TEXT PRIMARY KEY, epsilon TEXT NOT NULL, delta TEXT NOT NULL, answers INTEGER NOT NULL,
+    given INTEGER NOT NULL, revoked INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE caps(seq INTEGER PRIMARY KEY, epsilon TEXT NOT NULL, delta TEXT NOT NULL);
+CREATE TABLE datasets(seq INTEGER PRIMARY KEY, records INTEGER NOT NULL, fingerprint TEXT NOT NULL);
+CREATE TABLE forgotten(seq INTEGER PRIMARY KEY, epsilon TEXT NOT NULL, delta TEXT NOT NULL);
+CREATE TABLE answers(
+    treaty TEXT NOT NULL, run TEXT NOT NULL, round INTEGER NOT NULL, seq INTEGER NOT NULL,
+    PRIMARY KEY(treaty, run, round)
+) WITHOUT ROWID;
+"""
+
+    def __init__(self, path: str | Path, *, marked: bool = True) -> None:
+        super().__init__(path)
+        self._mark = MarkFile(mark_of(self.path))
+        self._marked = marked
         try:
-            version = int(self._database.execute("PRAGMA user_version").fetchone()[0])
-            if version != FORMAT:
-                raise TreatyError(
-                    f"{self.path}: a ledger of format {version}, and {FORMAT} is understood"
-                )
-            self._database.execute("PRAGMA journal_mode = WAL")
-            self._database.execute("PRAGMA synchronous = FULL")
-            opened = self._database.execute("SELECT body FROM events WHERE seq = 1").fetchone()
-        except sqlite3.DatabaseError as error:
-            self._database.close()
-            raise TreatyError(f"{self.path}: not a ledger ({error})") from error
-        except TreatyError:
-            self._database.close()
+            row = self._one("SELECT records, fingerprint FROM datasets ORDER BY seq DESC LIMIT 1")
+            if row is None:
+                raise Broken(f"{self.path}: it guards no dataset")
+            self.dataset = Dataset(int(row[0]), str(row[1]))
+            if marked:
+                self._check_mark()
+        except BaseException:
+            self.close()
             raise
-        body = json.loads(opened[0])
-        self.dataset = Dataset(body["records"], body["fingerprint"])
 
     @classmethod
     def create(cls, path: str | Path, dataset: Dataset, cap: Budget) -> "DurableLedger":
         """Make a new ledger for a dataset, with a cap over all treaties together."""
         path = Path(path)
-        if path.exists():
-            raise TreatyError(f"{path}: there is a ledger already")
-        # Made under another name: a ledger is there whole, or not at all.
-        unfinished = path.with_name(path.name + ".unfinished")
-        unfinished.unlink(missing_ok=True)
-        database = sqlite3.connect(unfinished, isolation_level=None)
-        try:
-            database.execute("PRAGMA journal_mode = WAL")
-            database.execute("PRAGMA synchronous = FULL")
-            database.executescript(f"BEGIN; {_LAYOUT} PRAGMA user_version = {FORMAT};")
-            _append(database, "open", {**vars(dataset)})
-            _write_cap(database, cap)
-            database.execute("COMMIT")
-        finally:
-            database.close()
-        unfinished.replace(path)
+        if mark_of(path).exists():
+            raise TreatyError(
+                f"{path}: {mark_of(path).name} tells of a ledger that is gone: put it back, or "
+                "restore a backup of it (treaty ledger --restore)"
+            )
+        cls._make(path, [("open", {**vars(dataset)}), ("cap", _plain(cap))])
         return cls(path)
 
     def close(self) -> None:
         """Close the file."""
-        self._database.close()
+        super().close()
+        self._mark.close()
+
+    def _check_mark(self) -> None:
+        """Refuse a ledger that has not come as far as its mark says."""
+        mark = self._mark.read()
+        if mark is None:
+            if self._one("SELECT 1 FROM events WHERE kind NOT IN ('open', 'cap') LIMIT 1"):
+                raise Broken(
+                    f"{self.path}: {self._mark.path.name} beside it is missing, so nobody can tell "
+                    "whether this ledger has forgotten answers. If it is a backup, put it back with "
+                    "treaty ledger --restore"
+                )
+        elif not self.holds(mark):
+            seq, _ = self._head()
+            raise Broken(
+                f"{self.path}: this ledger has forgotten: it ends with event {seq:,}, and event "
+                f"{mark.seq:,} had been written, or another one than is there. If it is a backup, put "
+                "it back with treaty ledger --restore, which counts as spent what it may have forgotten"
+            )
+        self._raise_mark()
+
+    def holds(self, mark: Mark) -> bool:
+        """Whether the event that a mark tells of is in this ledger."""
+        row = self._one("SELECT hash FROM events WHERE seq = ?", mark.seq)
+        return row is not None and row[0].hex() == mark.hash
+
+    def _raise_mark(self) -> None:
+        if self._marked:
+            with self._lock:
+                seq, head = self._head()
+                epsilon, delta = self.committed()
+            total = {"epsilon": str(epsilon), "delta": str(delta)}
+            try:
+                self._mark.raise_to(Mark(seq, head.hex(), total))
+            except OSError as error:
+                raise Unwritable(
+                    f"{self._mark.path}: cannot be written ({error.strerror})"
+                ) from error
+
+    @contextmanager
+    def _writing(self) -> Generator[None]:
+        with super()._writing():
+            yield
+        self._raise_mark()
 
     @property
     def cap(self) -> tuple[Fraction, Fraction]:
@@ -126,8 +150,8 @@ class DurableLedger:
 
     def set_cap(self, cap: Budget) -> None:
         """Change the cap over all treaties; what is granted already stays granted."""
-        with self._writing() as database:
-            _write_cap(database, cap)
+        with self._writing():
+            self._append("cap", _plain(cap))
 
     def grant(self, grant: Grant) -> None:
         """Write down a grant, if it fits under the cap; a treaty is granted once."""
@@ -135,17 +159,11 @@ class DurableLedger:
 
     def grant_all(self, grants: Iterable[Grant]) -> None:
         """Write down several grants, or none of them."""
-        with self._writing() as database:
+        with self._writing():
             for grant in grants:
                 self._check_grant(grant)
-                body = {
-                    "treaty": grant.treaty,
-                    "epsilon": _exact(grant.budget.epsilon),
-                    "delta": _exact(grant.budget.delta),
-                    "answers": grant.answers,
-                }
-                _append(database, "grant", body)
-                _index(database, "grant", body, 0)
+                body = {"treaty": grant.treaty, **_plain(grant.budget), "answers": grant.answers}
+                self._append("grant", body)
 
     def _check_grant(self, grant: Grant) -> None:
         if self.granted(grant.treaty) is not None:
@@ -167,7 +185,7 @@ class DurableLedger:
 
     def committed(self) -> tuple[Fraction, Fraction]:
         """Return the (ε, δ) that is granted or spent: of a revoked treaty only what is spent."""
-        epsilon = delta = Fraction(0)
+        epsilon, delta = self.forgotten()
         for grant, given in self.grants():
             if grant.revoked:
                 epsilon += charge(grant, given)
@@ -179,7 +197,13 @@ class DurableLedger:
 
     def spent(self) -> Fraction:
         """Return the ε spent over all treaties, exactly; see `charge` for treaties with a δ."""
-        return sum((charge(grant, given) for grant, given in self.grants()), Fraction(0))
+        return sum((charge(grant, given) for grant, given in self.grants()), self.forgotten()[0])
+
+    def forgotten(self) -> tuple[Fraction, Fraction]:
+        """Return the (ε, δ) that may have been spent unknown to this ledger, before it was restored."""
+        rows = self._all("SELECT epsilon, delta FROM forgotten")
+        epsilon = sum((_fraction(row[0]) for row in rows), Fraction(0))
+        return epsilon, sum((_fraction(row[1]) for row in rows), Fraction(0))
 
     def grants(self) -> list[tuple[Grant, int]]:
         """Return every grant, with the number of answers given under it."""
@@ -194,22 +218,26 @@ class DurableLedger:
         return None if row is None else _grant(row)
 
     def entry(self, treaty: str, run: str, round: int) -> Entry | None:
-        """Return the answer already given to this question, if there is one."""
+        """Return the answer already given to this question, if there is one.
+
+        It is checked against its hash, and in the one file before it leaves for a second time.
+        """
         row = self._one(
-            "SELECT e.body FROM answers a JOIN events e USING(seq) "
-            "WHERE a.treaty = ? AND a.run = ? AND a.round = ?",
-            treaty,
-            run,
-            round,
+            "SELECT seq FROM answers WHERE treaty = ? AND run = ? AND round = ?", treaty, run, round
         )
-        return None if row is None else read_entry(json.loads(row[0]))
+        if row is None:
+            return None
+        with self._lock, self._explained():
+            if not self._database.in_transaction:
+                self._settle()
+            return read_entry(self._event(row[0]))
 
     def write(self, entry: Entry) -> Entry:
         """Write an entry, spending one answer of its grant, or refuse and write nothing.
 
         Returns what stands: where another agent was faster with the same question, its answer.
         """
-        with self._writing() as database:
+        with self._writing():
             before = self.entry(entry.treaty, entry.run, entry.round)
             if before is not None and before.theta == entry.theta:
                 return before
@@ -218,13 +246,13 @@ class DurableLedger:
             check_room(entry, grant, given, before)
             assert grant is not None
             grants[entry.treaty] = (grant, given + 1)
-            charges = sum((charge(g, n) for g, n in grants.values()), Fraction(0))
-            deltas = sum((Fraction(g.budget.delta) for g, n in grants.values() if n), Fraction(0))
+            charges, deltas = self.forgotten()
+            charges += sum((charge(g, n) for g, n in grants.values()), Fraction(0))
+            deltas += sum((Fraction(g.budget.delta) for g, n in grants.values() if n), Fraction(0))
             most_epsilon, most_delta = self.cap
             if charges > most_epsilon or deltas > most_delta:
                 raise Refusal("the cap over all treaties of this dataset is reached")
-            body = plain_entry(entry)
-            _index(database, "answer", body, _append(database, "answer", body))
+            self._append("answer", plain_entry(entry))
             return entry
 
     def answers_given(self, treaty: str) -> int:
@@ -245,7 +273,7 @@ class DurableLedger:
 
     def revoke(self, treaty: str) -> list[str]:
         """Take all grants of a treaty back, its peers' too: nothing more is answered under it."""
-        with self._writing() as database:
+        with self._writing():
             own = [g for g, _ in self.grants() if g.treaty.partition("/")[0] == treaty]
             if not own:
                 raise Refusal(f"treaty {treaty[:12]} has been granted no budget")
@@ -253,105 +281,149 @@ class DurableLedger:
             if not standing:
                 raise Refusal(f"treaty {treaty[:12]} has been revoked already")
             for name in standing:
-                _append(database, "revocation", {"treaty": name})
-                _index(database, "revocation", {"treaty": name}, 0)
+                self._append("revocation", {"treaty": name})
         return standing
 
     def refused(self, what: dict[str, Any]) -> None:
         """Write down a refusal; it spends nothing."""
-        with self._writing() as database:
-            _append(database, "refusal", what)
+        with self._writing():
+            self._append("refusal", what)
 
-    def events(self) -> Iterator[Event]:
-        """Return every event, oldest first."""
-        for row in self._all("SELECT seq, time, kind, body, hash FROM events ORDER BY seq"):
-            yield Event(row[0], row[1], row[2], json.loads(row[3]), row[4].hex())
+    def backup(self, path: str | Path) -> int:
+        """Copy the ledger into a new file while it is in use; return how many events it holds.
 
-    def verify(self) -> str:
-        """Check the chain of hashes and that the index is that of the events; return the last hash.
-
-        Whoever notes that hash elsewhere will also see that the end has been cut off.
-
-        Raises:
-            TreatyError: something has been changed; the message says where.
+        A backup that is put back must be put back with `restore`: it has forgotten what came later.
         """
-        with self._reading():
-            events = list(self.events())
-            head = verify_events(events)
-            again = sqlite3.connect(":memory:")
-            again.executescript(_LAYOUT)
-            for event in events:
-                _index(again, event.kind, event.body, event.seq)
-            for table in ("grants", "answers", "caps"):
-                there = self._all(f"SELECT * FROM {table} ORDER BY 1, 2, 3")
-                if there != again.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3").fetchall():
-                    raise TreatyError(
-                        f"{self.path}: the table of {table} is not that of the events"
-                    )
-            again.close()
-        return head
+        path = Path(path)
+        if path.exists():
+            raise TreatyError(f"{path}: exists already; a backup is never written over")
+        self._copy(path)
+        copied = DurableLedger(path, marked=False)
+        try:
+            copied.verify()
+            return copied._head()[0]
+        finally:
+            copied.close()
 
-    @contextmanager
-    def _reading(self) -> Generator[None]:
-        """See one state of the file, whoever writes meanwhile."""
-        with self._lock:
-            self._database.execute("BEGIN")
-            try:
-                yield
-            finally:
-                self._database.execute("ROLLBACK")
+    @classmethod
+    def restore(cls, path: Path, backup: Path, dataset: Dataset) -> Fraction:
+        """Put a backup in place of a ledger that is lost or damaged; return the ε that counts as lost.
 
-    @contextmanager
-    def _writing(self) -> Generator[sqlite3.Connection]:
-        with self._lock:
-            self._database.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._database
-                self._database.execute("COMMIT")
-            except BaseException:
-                self._database.execute("ROLLBACK")
-                raise
+        What was answered after the backup is not in it. So every grant that was open is closed and
+        counts as spent in full; and if more had been granted since, as the mark tells, that counts as
+        spent as well; without a mark, everything under the cap does.
 
-    def _one(self, query: str, *values: object) -> tuple[Any, ...] | None:
-        with self._lock:
-            return self._database.execute(query, values).fetchone()
+        Args:
+            path: where the ledger belongs.
+            backup: the copy.
+            dataset: the records, with a fingerprint under the owner's present key.
+        """
+        marks = MarkFile(mark_of(path))
+        try:
+            mark = marks.read()
+        except TreatyError:
+            mark = None
+        finally:
+            marks.close()
+        unfinished = path.with_name(path.name + ".restored")
+        source = cls(backup, marked=False)
+        try:
+            source.verify()
+            if source.dataset.records != dataset.records:
+                raise TreatyError(
+                    f"{backup}: it guards {source.dataset.records:,} records, and there are "
+                    f"{dataset.records:,}"
+                )
+            complete = mark is not None and source.holds(mark)
+            for left in (unfinished, *beside(unfinished)):
+                left.unlink(missing_ok=True)
+            source._copy(unfinished)
+        finally:
+            source.close()
+        copy = cls(unfinished, marked=False)
+        try:
+            lost = Fraction(0)
+            if not complete or copy.dataset != dataset:
+                lost = copy._close_all(dataset, mark, complete=complete)
+        finally:
+            copy.close()
+        for left in (path, *beside(path)):
+            if left.exists():
+                left.replace(left.with_name(left.name + ".replaced"))
+        mark_of(path).unlink(missing_ok=True)
+        unfinished.replace(path)
+        restored = cls(path, marked=False)
+        restored._marked = True
+        try:
+            restored._raise_mark()
+        finally:
+            restored.close()
+        return lost
 
-    def _all(self, query: str) -> list[tuple[Any, ...]]:
-        with self._lock:
-            return self._database.execute(query).fetchall()
+    def _close_all(self, dataset: Dataset, mark: Mark | None, *, complete: bool) -> Fraction:
+        """Write down that this is a restored copy, and what it may have forgotten."""
+        with self._writing():
+            known = self.committed()
+            if complete:
+                lost = (Fraction(0), Fraction(0))
+            elif mark is None:
+                lost = tuple(max(Fraction(0), a - b) for a, b in zip(self.cap, known, strict=True))
+            else:
+                were = (Fraction(mark.total["epsilon"]), Fraction(mark.total["delta"]))
+                lost = tuple(max(Fraction(0), a - b) for a, b in zip(were, known, strict=True))
+            before = self.spent()
+            body = {
+                **vars(dataset),
+                "epsilon": str(lost[0]),
+                "delta": str(lost[1]),
+                "complete": complete,
+            }
+            self._append("restoration", body)
+            return self.spent() - before
+
+    @classmethod
+    def _index(
+        cls, database: sqlite3.Connection, kind: str, body: dict[str, Any], seq: int
+    ) -> None:
+        if kind == "grant":
+            database.execute(
+                "INSERT INTO grants VALUES (?, ?, ?, ?, 0, 0)",
+                (body["treaty"], body["epsilon"], body["delta"], body["answers"]),
+            )
+        elif kind == "cap":
+            database.execute(
+                "INSERT INTO caps VALUES (?, ?, ?)", (seq, body["epsilon"], body["delta"])
+            )
+        elif kind == "answer":
+            key = (body["treaty"], body["run"], body["round"], seq)
+            database.execute("INSERT INTO answers VALUES (?, ?, ?, ?)", key)
+            changed = database.execute(
+                "UPDATE grants SET given = given + 1 WHERE treaty = ?", key[:1]
+            )
+            if changed.rowcount != 1:
+                raise KeyError(body["treaty"])
+        elif kind == "revocation":
+            database.execute("UPDATE grants SET revoked = 1 WHERE treaty = ?", (body["treaty"],))
+        elif kind in ("open", "restoration"):
+            database.execute(
+                "INSERT INTO datasets VALUES (?, ?, ?)", (seq, body["records"], body["fingerprint"])
+            )
+            if kind == "restoration" and not body["complete"]:
+                database.execute("UPDATE grants SET given = answers, revoked = 1 WHERE revoked = 0")
+                database.execute(
+                    "INSERT INTO forgotten VALUES (?, ?, ?)", (seq, body["epsilon"], body["delta"])
+                )
+        elif kind != "refusal":
+            raise KeyError(kind)
 
 
-def _write_cap(database: sqlite3.Connection, cap: Budget) -> None:
-    body = {"epsilon": _exact(cap.epsilon), "delta": _exact(cap.delta)}
-    _index(database, "cap", body, _append(database, "cap", body))
+def mark_of(path: Path) -> Path:
+    """Return the file of a ledger's mark."""
+    return path.with_name(path.stem + ".mark")
 
 
-def _append(database: sqlite3.Connection, kind: str, body: dict[str, Any]) -> int:
-    last = database.execute("SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1").fetchone()
-    seq, before = (1, START) if last is None else (last[0] + 1, last[1])
-    time, text = datetime.now(UTC).isoformat(), canonical(body)
-    database.execute(
-        "INSERT INTO events VALUES (?, ?, ?, ?, ?)",
-        (seq, time, kind, text, link(before, seq, time, kind, text)),
-    )
-    return seq
-
-
-def _index(database: sqlite3.Connection, kind: str, body: dict[str, Any], seq: int) -> None:
-    """Bring the tables up to date with one event."""
-    if kind == "grant":
-        database.execute(
-            "INSERT INTO grants VALUES (?, ?, ?, ?, 0, 0)",
-            (body["treaty"], body["epsilon"], body["delta"], body["answers"]),
-        )
-    elif kind == "cap":
-        database.execute("INSERT INTO caps VALUES (?, ?, ?)", (seq, body["epsilon"], body["delta"]))
-    elif kind == "answer":
-        key = (body["treaty"], body["run"], body["round"], seq)
-        database.execute("INSERT INTO answers VALUES (?, ?, ?, ?)", key)
-        database.execute("UPDATE grants SET given = given + 1 WHERE treaty = ?", key[:1])
-    elif kind == "revocation":
-        database.execute("UPDATE grants SET revoked = 1 WHERE treaty = ?", (body["treaty"],))
+def _plain(budget: Budget) -> dict[str, str]:
+    return {"epsilon": _exact(budget.epsilon), "delta": _exact(budget.delta)}
 
 
 def _exact(number: float) -> str:

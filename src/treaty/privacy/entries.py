@@ -1,12 +1,11 @@
 """An entry of a ledger as plain data, to the last bit, and back."""
 
-import base64
-import struct
 from typing import Any
 
 from dp_accounting import DpEvent, GaussianDpEvent, LaplaceDpEvent, NonPrivateDpEvent
 
 from treaty.errors import TreatyError
+from treaty.logbook.doubles import packed, unpacked
 from treaty.privacy.ledger import Entry
 
 
@@ -16,8 +15,8 @@ def plain_entry(entry: Entry) -> dict[str, Any]:
         "treaty": entry.treaty,
         "run": entry.run,
         "round": entry.round,
-        "theta": _packed(entry.theta),
-        "answer": _packed(entry.answer),
+        "theta": packed(entry.theta),
+        "answer": packed(entry.answer),
         "event": _plain_event(entry.event),
     }
 
@@ -28,20 +27,10 @@ def read_entry(body: dict[str, Any]) -> Entry:
         body["treaty"],
         body["run"],
         body["round"],
-        _unpacked(body["theta"]),
-        _unpacked(body["answer"]),
+        unpacked(body["theta"]),
+        unpacked(body["answer"]),
         _read_event(body["event"]),
     )
-
-
-def _packed(values: tuple[float, ...]) -> str:
-    """Doubles, little-endian, to the last bit."""
-    return base64.b64encode(struct.pack(f"<{len(values)}d", *values)).decode()
-
-
-def _unpacked(text: str) -> tuple[float, ...]:
-    data = base64.b64decode(text)
-    return struct.unpack(f"<{len(data) // 8}d", data)
 
 
 def _plain_event(event: DpEvent) -> dict[str, Any]:
@@ -56,4 +45,6 @@ def _read_event(plain: dict[str, Any]) -> DpEvent:
     kinds = {"LaplaceDpEvent": LaplaceDpEvent, "GaussianDpEvent": GaussianDpEvent}
     if plain["name"] in kinds:
         return kinds[plain["name"]](plain["noise_multiplier"])
-    return NonPrivateDpEvent()
+    if plain == {"name": "NonPrivateDpEvent"}:
+        return NonPrivateDpEvent()
+    raise TreatyError(f"the ledger holds an event that is not understood: {plain['name']!r:.60}")

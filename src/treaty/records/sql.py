@@ -60,13 +60,18 @@ class SqlSource(Source):
             for batch in self._batches(reader):
                 yield batch.select(columns)
 
-    def fingerprint(self) -> str:
-        """Return a digest of all rows that does not depend on their order."""
-        total = int.from_bytes(hashlib.sha256(repr(list(self.schema)).encode()).digest())
+    def fingerprint(self, key: bytes) -> str:
+        """Return a digest of all rows that does not depend on their order.
+
+        Every row is hashed with the key before the hashes are added up: nobody without it can subtract
+        the rows they know.
+        """
+        names = repr(list(self.schema)).encode()
+        total = int.from_bytes(hashlib.blake2b(names, key=key, digest_size=32).digest())
         with self._asked() as reader:
             for batch in self._batches(reader):
                 for row in batch.iter_rows():
-                    digest = hashlib.blake2b(repr(row).encode(), digest_size=32).digest()
+                    digest = hashlib.blake2b(repr(row).encode(), key=key, digest_size=32).digest()
                     total = (total + int.from_bytes(digest)) % (1 << 256)
         return f"{total:064x}"
 

@@ -1,4 +1,4 @@
-"""The chain of a ledger's events: each has a hash over itself and the one before."""
+"""The chain of a logbook's events: each has a hash over itself and the one before."""
 
 import hashlib
 import json
@@ -14,12 +14,12 @@ START = bytes(32)
 
 @dataclass(frozen=True)
 class Event:
-    """One line of the ledger.
+    """One line of a logbook.
 
     Args:
         seq: its number, from 1.
         time: when, in UTC.
-        kind: open, cap, grant, answer, refusal or revocation.
+        kind: what kind of event it is.
         body: what, as plain data.
         hash: over itself and the hash before.
     """
@@ -36,7 +36,7 @@ class Event:
 
 
 def verify_events(events: Iterable[Event]) -> str:
-    """Check the hashes of a ledger's events, from the file or from an export; return the last one."""
+    """Check the hashes of an export's events; return the last one."""
     before = START
     for number, event in enumerate(events, 1):
         expected = link(before, event.seq, event.time, event.kind, canonical(event.body))
