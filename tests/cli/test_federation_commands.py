@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -115,7 +114,7 @@ def test_a_training_from_init_to_revocation(banks, tmp_path):
     finally:
         for process in reversed(processes):
             process.send_signal(signal.SIGTERM)
-        ended = [process.wait(20) for process in processes]
+        ended = [process.wait(300) for process in processes]
     assert ended == [0, 0, 0, 0]
     assert "refused" in (tmp_path / "old-bank.log").read_text()
 
@@ -131,18 +130,22 @@ def test_a_learner_that_is_stopped_says_how_to_go_on(banks, tmp_path):
     try:
         learner = subprocess.Popen(
             [
-                *TREATY, "learn", str(banks / "treaty.toml"), "--json",
+                *TREATY, "learn", str(banks / "treaty.toml"),
                 "--credential", str(federation / "learner"), "--model", str(tmp_path / "m.json"),
             ],
             stderr=subprocess.PIPE,
             text=True,
         )  # fmt: skip
-        time.sleep(5)
+        assert learner.stderr is not None
+        heard = ""
+        while "no answer from" not in heard:
+            heard = learner.stderr.readline()
+            assert heard, "the learner ended before it was stopped"
         learner.send_signal(signal.SIGINT)
-        _, said = learner.communicate(timeout=20)
+        _, said = learner.communicate(timeout=300)
     finally:
         server.send_signal(signal.SIGTERM)
-        server.wait(20)
+        server.wait(300)
     assert learner.returncode == 2
     assert "stopped; the same command goes on from" in " ".join(said.split())
 

@@ -31,7 +31,7 @@ def test_a_missing_extra_is_named(tmp_path, missing, words, says):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 2, done.stderr

@@ -10,7 +10,7 @@ from treaty.errors import Refusal, TreatyError
 from treaty.federation.home import Home
 from treaty.federation.policy import Policy
 from treaty.privacy import Budget
-from treaty.terms import fingerprint, fit, loads, plan_of
+from treaty.terms import fingerprint, fit, loads
 
 DOCUMENT = fit(loads(treaty_text()), None)
 
@@ -28,7 +28,15 @@ def home(tmp_path):
 def test_an_offer_says_what_is_granted_and_writes_nothing(home, data):
     offer = home.offer(DOCUMENT, NAMES[0], 1.0, data)
     words = offer.words()
-    for part in ("300 records", "at most 8 times", "squared loss", "a, b, y", "ε = 1", "2.72"):
+    for part in (
+        "300 records",
+        "at most 8 times",
+        "squared loss",
+        "a: -4 to 4",
+        "y, to be predicted: -8 to 8",
+        "ε = 1",
+        "2.72",
+    ):
         assert part in words
     assert "ε = 2 is left" in words
     assert not home.folder.exists()
@@ -125,8 +133,14 @@ def test_without_a_policy_nothing_is_answered(home, data):
 def test_policies_refuse(tmp_path, line, says):
     path = tmp_path / "policy.toml"
     path.write_text(line)
+    policy = Policy.load(path)
+
+    def check() -> None:
+        policy.check_terms(DOCUMENT)
+        policy.check_grant(RECORDS, Budget(1.0))
+
     with pytest.raises(Refusal, match=says):
-        Policy.load(path).check(DOCUMENT, plan_of(DOCUMENT), RECORDS, Budget(1.0))
+        check()
 
 
 @pytest.mark.parametrize(
@@ -152,7 +166,7 @@ def test_doubtful_policies_are_errors(tmp_path, text, says):
 
 def test_a_delta_needs_the_policys_word(tmp_path):
     with pytest.raises(Refusal, match="allows a delta of 0, and 1e-06 is asked for"):
-        Policy().check(DOCUMENT, plan_of(DOCUMENT), RECORDS, Budget(1.0, 1e-6))
+        Policy().check_grant(RECORDS, Budget(1.0, 1e-6))
 
 
 @pytest.mark.parametrize(

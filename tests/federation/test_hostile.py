@@ -5,14 +5,14 @@ import contextlib
 import dataclasses
 import math
 import struct
+from datetime import UTC, datetime, timedelta
 
 import msgpack
 import pytest
-from world import NAMES, World, treaty_text
+from world import NAMES, World, run, treaty_text, until
 
 from treaty.errors import TreatyError
-from treaty.federation import agent as agents
-from treaty.federation import messages, subjects
+from treaty.federation import messages, refusals, subjects
 from treaty.federation.authority import Credential, make_federation
 from treaty.federation.connection import connect
 from treaty.federation.messages import Answer, Query, Refused
@@ -148,13 +148,25 @@ def test_a_policy_made_stricter_holds_for_treaties_ratified_before(world):
     assert "the policy allows a horizon of 5" in reply.reason
 
 
-def test_a_flood_of_refusals_does_not_fill_the_disk(world, asked, monkeypatch):
-    monkeypatch.setattr(agents, "WRITTEN_REFUSALS", 10)
-    for k in range(50):
+def test_a_flood_neither_fills_the_disk_nor_hides_what_others_are_refused(world, asked):
+    """One party's thousand refusals, then another's single one."""
+    for k in range(1000):
         asked(_query(world, 100 + k))
+    asked(_query(world), subjects.token(NAMES[1]))
     written = world.refusals(NAMES[0])
-    assert len(written) == 11
-    assert "too many refusals" in written[-1]
+    assert len(written) == refusals.WRITTEN + 2
+    assert "more than 100 refusals in an hour" in written[-2]
+    assert "may not ask under treaty" in written[-1]
+
+
+def test_refusals_that_were_only_counted_are_told_in_the_next_hour():
+    quota, now = refusals.Refusals(), datetime(2026, 3, 1, tzinfo=UTC)
+    what = {"learner": "learner", "reason": "no"}
+    kept = [quota.counted(what, now) for _ in range(250)]
+    assert sum(one is not None for one in kept) == refusals.WRITTEN + 1
+    later = quota.counted(what, now + timedelta(hours=1))
+    assert later == {**what, "unwritten_before": 150}
+    assert quota.counted(what, now + timedelta(hours=1)) == what
 
 
 def test_fuzzed_queries_never_spend_more_than_was_granted(world, asked):
@@ -221,21 +233,29 @@ def test_the_server_holds_everybody_to_their_own_subjects(tmp_path, world):
         await learner.publish(subjects.query(LEARNER, victim.token), _query(world))
         await hostile.flush()
         await learner.flush()
-        await asyncio.sleep(0.5)
+        await until(lambda: sum("violation" in text.lower() for text in complaints) >= 10)
         await hostile.close()
         await learner.close()
-        operator = await connect(world.credential("operator"))
-        kept = await operator.jetstream().stream_info("TREATY")
-        await operator.close()
-        return heard, complaints, kept.state.messages
+        assert heard == []
+        # What the stream has kept for the victim: the learner's query, and the other owner's own.
+        kept: list[str] = []
+
+        async def keep(message):
+            kept.append(message.subject)
+
+        listening = await connect(victim)
+        await listening.subscribe(subjects.delivery(victim.token), cb=keep)
+        await until(lambda: len(kept) >= 2)
+        await listening.flush()
+        await listening.close()
+        return sorted(kept)
 
     try:
-        heard, complaints, kept = asyncio.run(asyncio.wait_for(attack(), 30))
+        kept = run(attack())
     finally:
         world.stop()
-    assert heard == []
-    assert kept == 2
-    assert sum("permissions violation" in text.lower() for text in complaints) >= 10
+    victim, owner = subjects.token(NAMES[1]), subjects.token(NAMES[0])
+    assert kept == sorted([subjects.query(LEARNER, victim), subjects.query(owner, victim)])
 
 
 def test_an_unregistered_key_is_not_let_in(tmp_path, world):
@@ -243,7 +263,7 @@ def test_an_unregistered_key_is_not_let_in(tmp_path, world):
     stranger = Credential.load(tmp_path / "others" / "learner")
     world.start()
     try:
-        asyncio.run(asyncio.wait_for(world.prepare(), 30))
+        run(world.prepare())
         with pytest.raises(TreatyError, match="was not let in or there is no server"):
             asyncio.run(connect(stranger, patience=1.0))
         # One that trusts the right authority and shows the wrong certificate.
@@ -268,19 +288,22 @@ def test_answers_that_are_none_are_dropped_by_the_learner(tmp_path):
     async def train():
         await world.prepare()
         training = world.training()
-        run = training.run_name
+        name = training.run_name
+        pestered = 0
         hostile = await connect(world.credential(NAMES[0]))
         subject = subjects.answer(LEARNER, subjects.token(NAMES[0]))
 
         async def pester():
+            nonlocal pestered
             while True:
+                pestered += 1
                 for data in (
                     b"garbage",
-                    messages.encode(Answer(world.treaty, run, 1, (math.nan, 0.0, 0.0))),
-                    messages.encode(Answer(world.treaty, run, 1, (1.0,))),
+                    messages.encode(Answer(world.treaty, name, 1, (math.nan, 0.0, 0.0))),
+                    messages.encode(Answer(world.treaty, name, 1, (1.0,))),
                     messages.encode(Answer(world.treaty, "another run", 1, ZERO)),
-                    messages.encode(Answer("another treaty", run, 1, ZERO)),
-                    messages.encode(Answer(world.treaty, run, 99, ZERO)),
+                    messages.encode(Answer("another treaty", name, 1, ZERO)),
+                    messages.encode(Answer(world.treaty, name, 99, ZERO)),
                     _query(world),
                 ):
                     await hostile.publish(subject, data)
@@ -288,15 +311,17 @@ def test_answers_that_are_none_are_dropped_by_the_learner(tmp_path):
 
         pestering = asyncio.create_task(pester())
         working = asyncio.create_task(training.run())
-        await asyncio.sleep(1.0)
+        await until(lambda: training._conductor._awaited is not None)
+        before = pestered
+        await until(lambda: pestered > before + 20)
         async with world.agents():
             model = await working
         pestering.cancel()
         await hostile.close()
-        return model, run
+        return model, name
 
     try:
-        model, run = asyncio.run(asyncio.wait_for(train(), 60))
+        model, name = run(train())
     finally:
         world.stop()
-    assert model.theta == world.from_ledgers(run)
+    assert model.theta == world.from_ledgers(name)

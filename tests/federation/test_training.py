@@ -5,7 +5,7 @@ import contextlib
 from dataclasses import replace
 
 import pytest
-from world import NAMES, World, treaty_text, write_rows
+from world import NAMES, World, run, treaty_text, until, write_rows
 
 from treaty.errors import TreatyError
 from treaty.federation.home import Home
@@ -19,10 +19,6 @@ def _world(tmp_path, *arguments, **more):
         yield world
     finally:
         world.stop()
-
-
-def _run(coroutine, seconds=60.0):
-    return asyncio.run(asyncio.wait_for(coroutine, seconds))
 
 
 @pytest.mark.parametrize(
@@ -42,7 +38,7 @@ def test_the_model_is_that_of_the_answers_in_the_ledgers(tmp_path, method, meeti
             async with world.agents():
                 return await world.training(meeting=meeting).run()
 
-        model = _run(train())
+        model = run(train())
         given = world.given()
         training = world.training()
         assert model.theta == world.from_ledgers(training.run_name)
@@ -53,7 +49,7 @@ def test_the_model_is_that_of_the_answers_in_the_ledgers(tmp_path, method, meeti
             assert sum(given.values()) == 12
         else:
             assert set(given.values()) == {rounds}
-        again = _run(training.run())
+        again = run(training.run())
         assert again.theta == model.theta
         assert world.given() == given
 
@@ -67,7 +63,7 @@ def test_owners_that_talk_as_blocs(tmp_path):
             async with world.agents():
                 return await world.training(meeting="request").run()
 
-        model = _run(train())
+        model = run(train())
         given = world.given()
         assert given[NAMES[0]] == given[NAMES[1]]
         assert given[NAMES[0]] + given[NAMES[2]] == 10
@@ -84,12 +80,12 @@ def test_peers_train_a_model_each_and_share_their_budgets_out(tmp_path):
                     *(world.training(n, journal=f"{n}.journal").run() for n in NAMES[:2])
                 )
 
-        models = _run(train())
+        models = run(train())
         for name, model in zip(NAMES[:2], models, strict=True):
             treaty = f"{world.treaty}/{name}"
             assert set(world.given(treaty).values()) == {4}
-            run = world.training(name, journal=f"{name}.journal").run_name
-            assert model.theta == world.from_ledgers(run, treaty)
+            name_of_run = world.training(name, journal=f"{name}.journal").run_name
+            assert model.theta == world.from_ledgers(name_of_run, treaty)
         ledger = world.homes[NAMES[0]].ledger()
         assert float(ledger.committed()[0]) == pytest.approx(1.0)
         assert float(ledger.spent()) == pytest.approx(2 * 4 / 5 / 3)
@@ -103,12 +99,12 @@ def test_a_query_waits_for_an_owner_that_is_away(tmp_path):
             await world.prepare()
             async with world.agents(*NAMES[:2]):
                 training = asyncio.create_task(world.training(patience=3600.0).run())
-                await asyncio.sleep(1.0)
+                await until(lambda: all(world.answered(name) == 1 for name in NAMES[:2]))
                 assert not training.done()
                 async with world.agents(NAMES[2]):
                     return await training
 
-        model = _run(train())
+        model = run(train())
         assert model.theta == world.from_ledgers(world.training().run_name)
 
 
@@ -120,11 +116,11 @@ def test_a_quorum_is_enough_after_the_deadline(tmp_path):
             async with world.agents(*NAMES[:2]):
                 return await world.training(quorum=2, deadline=0.5).run()
 
-        model = _run(train())
+        model = run(train())
         assert world.given() == {NAMES[0]: 3, NAMES[1]: 3, NAMES[2]: 0}
         assert model.theta == world.from_ledgers(world.training().run_name)
     with pytest.raises(TreatyError, match="--quorum must be between 1 and 3"):
-        world.training(quorum=9)
+        world.training(journal="another.journal", quorum=9)
 
 
 def test_a_refusal_ends_a_training_that_needs_everybody(tmp_path):
@@ -139,7 +135,7 @@ def test_a_refusal_ends_a_training_that_needs_everybody(tmp_path):
                 await world.training().run()
 
         with pytest.raises(TreatyError, match=r"River Bank refuses round 1: .* revoked"):
-            _run(train())
+            run(train())
         assert world.given()[NAMES[1]] == 0
         assert any("revoked" in reason for reason in world.refusals(NAMES[1]))
 
@@ -155,7 +151,7 @@ def test_an_asynchronous_training_ends_when_nobody_has_an_answer_left(tmp_path):
                 await training.run()
                 return training.outcome
 
-        outcome = _run(train())
+        outcome = run(train())
         assert outcome.ended_early
         assert world.given() == dict.fromkeys(NAMES, 2)
 
@@ -173,9 +169,9 @@ def test_an_owner_that_refuses_does_not_hold_the_others_up(tmp_path):
                 refusing._home.owner(world.treaty, world.credential("learner").token)
                 ledger.revoke(world.treaty)
                 ledger.close()
-                return await world.training(deadline=2.0).run()
+                return await world.training(deadline=20.0).run()
 
-        _run(train())
+        run(train())
         given = world.given()
         assert given[NAMES[0]] == 0
         assert sum(given.values()) == 6
@@ -195,9 +191,9 @@ def test_an_owner_that_only_says_it_is_ready_is_left_alone(tmp_path):
                 agents[0]._home.policy = agents[0]._home.policy.model_copy(
                     update={"mean_pause": 1e-6}
                 )
-                return await world.training(deadline=0.5).run()
+                return await world.training(deadline=4.0).run()
 
-        _run(train())
+        run(train())
         given = world.given()
         assert given[NAMES[0]] <= 2
         assert given[NAMES[1]] + given[NAMES[2]] == 6
@@ -226,7 +222,7 @@ def test_an_answer_that_comes_just_in_time_is_not_thrown_away(tmp_path):
                 conductor._on_answer = late
                 return await training.run()
 
-        _run(train())
+        run(train())
         assert sum(world.given().values()) == 6
 
 
@@ -243,23 +239,24 @@ def test_when_everybody_refuses_it_is_said(tmp_path):
                     ledger = home.ledger()
                     ledger.revoke(world.treaty)
                     ledger.close()
-                await world.training(deadline=2.0).run()
+                await world.training(deadline=20.0).run()
 
         with pytest.raises(TreatyError, match=r"refuses: .* revoked"):
-            _run(train())
+            run(train())
 
 
 def test_an_agent_can_be_stopped_while_there_is_no_server(tmp_path):
     world = World(tmp_path)
 
     async def wait():
-        agent = world.agent(NAMES[0])
+        said = []
+        agent = world.agent(NAMES[0], said.append)
         working = asyncio.create_task(agent.run())
-        await asyncio.sleep(0.5)
+        await until(lambda: any("cannot be reached" in text for text in said))
         agent.stop()
         await working
 
-    _run(wait(), 10)
+    run(wait())
 
 
 def test_an_owner_that_leaves_does_not_hold_the_others_up(tmp_path):
@@ -275,14 +272,13 @@ def test_an_owner_that_leaves_does_not_hold_the_others_up(tmp_path):
 
             left._send = silent
             working = asyncio.create_task(left.run())
-            training = asyncio.create_task(world.training(deadline=1.0).run())
-            while not left._stopped.is_set():
-                await asyncio.sleep(0.05)
+            training = asyncio.create_task(world.training(deadline=4.0).run())
+            await until(left._stopped.is_set)
             await working
             async with world.agents(*NAMES[1:]):
                 return await training
 
-        model = _run(train())
+        model = run(train())
         training = world.training()
         met = {past.number: past.bloc for past in training._journal.rounds()}
         assert model.theta == world.from_ledgers(training.run_name, met=met)
@@ -300,11 +296,20 @@ def test_a_policy_that_allows_few_answers_an_hour_makes_queries_wait(tmp_path):
 
         async def train():
             await world.prepare()
-            async with world.agents():
-                with pytest.raises(TimeoutError):
-                    await asyncio.wait_for(world.training().run(), 2.0)
+            said = []
+            waiting = world.agent(NAMES[0], said.append)
+            working = asyncio.create_task(waiting.run())
+            async with world.agents(*NAMES[1:]):
+                training = asyncio.create_task(world.training().run())
+                await until(lambda: sum("not now" in text for text in said) >= 3)
+                assert not training.done()
+                training.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await training
+            waiting.stop()
+            await working
 
-        _run(train())
+        run(train())
         assert world.given()[NAMES[0]] == 2
         assert world.refusals(NAMES[0]) == []
 
@@ -318,17 +323,16 @@ def test_a_changed_dataset_stops_the_agent(tmp_path):
             agent = world.agent(world.plan.parties[0].name)
             working = asyncio.create_task(agent.run())
             training = asyncio.create_task(world.training().run())
-            await asyncio.sleep(1.0)
+            await until(lambda: world.answered(world.plan.parties[0].name) == 1)
             write_rows(data, seed=99)
             async with world.agents(*[p.name for p in world.plan.parties[1:]]):
-                await asyncio.sleep(1.0)
+                await until(agent._stopped.is_set)
                 training.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await training
-            agent.stop()
             await working
 
         with pytest.raises(TreatyError, match="the records have changed"):
-            _run(train())
+            run(train())
         with pytest.raises(TreatyError, match="these are not the records of this ledger"):
             Home(world.homes[world.plan.parties[0].name].folder).open()

@@ -21,6 +21,8 @@ from treaty.federation.training import FederatedTraining
 from treaty.learners import learner_for, peer_plans
 from treaty.terms import dumps, fingerprint, fit, loads, plan_of
 
+LIMIT = 300.0
+"""Seconds after which a test that waits for something gives up: generous, for machines under load."""
 NAMES = ("North Bank", "River Bank", "Old Bank")
 HEAD = """
 version = 1
@@ -56,6 +58,17 @@ def write_rows(path: Path, seed: int, count: int = RECORDS) -> Path:
     y = np.clip(a - 2 * b + 0.1 * random.standard_normal(count), -8, 8)
     pl.DataFrame({"a": np.clip(a, -4, 4), "b": np.clip(b, -4, 4), "y": y}).write_parquet(path)
     return path
+
+
+async def until(condition, seconds: float = LIMIT) -> None:
+    """Wait for what a test needs, however long that takes on a busy machine."""
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+def run(coroutine, seconds: float = LIMIT):
+    return asyncio.run(asyncio.wait_for(coroutine, seconds))
 
 
 class World:
@@ -98,8 +111,8 @@ class World:
         if self.server is not None:
             stop_server(self.server)
 
-    def agent(self, name: str) -> Agent:
-        return Agent(self.homes[name], self.credential(name))
+    def agent(self, name: str, told=None) -> Agent:
+        return Agent(self.homes[name], self.credential(name), told=told)
 
     @contextlib.asynccontextmanager
     async def agents(self, *names: str):
@@ -110,7 +123,7 @@ class World:
         finally:
             for agent in running:
                 agent.stop()
-            await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 20)
+            await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), LIMIT)
 
     def owner_process(self, name: str, script: str | None = None) -> "subprocess.Popen[bytes]":
         """Start an owner as a process, as the command does or with a script of the test's own."""
@@ -141,6 +154,14 @@ class World:
             found[name] = ledger.answers_given(treaty or self.treaty)
             ledger.close()
         return found
+
+    def answered(self, name: str) -> int:
+        """How many answers an owner has given so far, read from the ledger it is writing."""
+        ledger = self.homes[name].ledger()
+        try:
+            return ledger.answers_given(self.treaty)
+        finally:
+            ledger.close()
 
     def refusals(self, name: str) -> list[str]:
         ledger = self.homes[name].ledger()

@@ -180,7 +180,7 @@ def _alive(pid):
         return False
 
 
-def _wait_for(condition, seconds=60.0):
+def _wait_for(condition, seconds=300.0):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end

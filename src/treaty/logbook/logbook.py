@@ -9,6 +9,7 @@ import contextlib
 import json
 import sqlite3
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -32,6 +33,8 @@ CREATE TRIGGER events_remain BEFORE DELETE ON events
 """
 SETTINGS = {"journal_mode": "wal", "synchronous": 2, "trusted_schema": 0}
 """What is set in every open database, and read back: a commit is on the disk (2 is FULL)."""
+_PATIENCE = 60.0
+"""Seconds that one process waits for another that is writing."""
 _PORTION = 2_000
 """Events read at once, so that a reader never keeps a writer waiting for long."""
 _NO_ROOM = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
@@ -72,7 +75,7 @@ class Logbook(ABC):
             self._database = sqlite3.connect(
                 self.path.absolute().as_uri() + "?mode=rw",
                 uri=True,
-                timeout=1.0 if self.alone else 60.0,
+                timeout=1.0 if self.alone else _PATIENCE,
                 isolation_level=None,
                 check_same_thread=False,
             )
@@ -223,8 +226,8 @@ class Logbook(ABC):
     def _verified(
         self, row: tuple[Any, ...], last: int, head: bytes, again: sqlite3.Connection
     ) -> tuple[int, bytes]:
-        seq, time, kind, text, digest = row
-        expected = link(head, seq, time, kind, text)
+        seq, when, kind, text, digest = row
+        expected = link(head, seq, when, kind, text)
         if seq != last + 1 or expected != digest:
             raise Broken(f"{self.path}: event {last + 1} is not what was written")
         try:
@@ -250,8 +253,8 @@ class Logbook(ABC):
             seq,
         )
         before = START if seq == 1 else rows[0][4]
-        _, time, kind, text, digest = rows[-1]
-        if rows[-1][0] != seq or link(before, seq, time, kind, text) != digest:
+        _, when, kind, text, digest = rows[-1]
+        if rows[-1][0] != seq or link(before, seq, when, kind, text) != digest:
             raise Broken(f"{self.path}: event {seq} is not what was written")
         return json.loads(text)
 
@@ -300,9 +303,15 @@ class Logbook(ABC):
 
     def _settle(self) -> None:
         """Move what the write-ahead file holds into the one file, and bring that to the disk."""
-        busy, written, moved = self._database.execute("PRAGMA wal_checkpoint(FULL)").fetchone()
-        if busy or moved < written:
-            raise Unwritable(f"{self.path}: somebody keeps the {self.noun} from being written")
+        end = time.monotonic() + _PATIENCE
+        while True:
+            busy, written, moved = self._database.execute("PRAGMA wal_checkpoint(FULL)").fetchone()
+            if not busy and moved == written:
+                return
+            # While another process does the same, SQLite says so at once instead of waiting.
+            if time.monotonic() > end:
+                raise Unwritable(f"{self.path}: somebody keeps the {self.noun} from being written")
+            time.sleep(0.001)
 
     @contextmanager
     def _explained(self) -> Generator[None]:
@@ -330,8 +339,8 @@ class Logbook(ABC):
 
 
 def _event(row: tuple[Any, ...]) -> Event:
-    seq, time, kind, body, digest = row
-    return Event(seq, time, kind, json.loads(body), digest.hex())
+    seq, when, kind, body, digest = row
+    return Event(seq, when, kind, json.loads(body), digest.hex())
 
 
 def _append(
@@ -339,10 +348,10 @@ def _append(
 ) -> int:
     last = database.execute("SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1").fetchone()
     seq, before = (1, START) if last is None else (last[0] + 1, last[1])
-    time, text = datetime.now(UTC).isoformat(), canonical(body)
+    when, text = datetime.now(UTC).isoformat(), canonical(body)
     database.execute(
         "INSERT INTO events VALUES (?, ?, ?, ?, ?)",
-        (seq, time, kind, text, link(before, seq, time, kind, text)),
+        (seq, when, kind, text, link(before, seq, when, kind, text)),
     )
     of._index(database, kind, body, seq)  # pyright: ignore[reportPrivateUsage]
     return seq

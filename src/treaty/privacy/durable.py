@@ -85,7 +85,7 @@ CREATE TABLE answers(
     def create(cls, path: str | Path, dataset: Dataset, cap: Budget) -> "DurableLedger":
         """Make a new ledger for a dataset, with a cap over all treaties together."""
         path = Path(path)
-        if mark_of(path).exists():
+        if mark_of(path).exists() and not path.exists():
             raise TreatyError(
                 f"{path}: {mark_of(path).name} tells of a ledger that is gone: put it back, or "
                 "restore a backup of it (treaty ledger --restore)"
