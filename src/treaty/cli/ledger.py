@@ -69,10 +69,8 @@ def ledger(
     if restore is not None:
         lost = Home(home).restore(restore)
         console.print(
-            f"Restored. ε = {float(lost):g} that may have been spent unknown to the backup counts as "
-            "spent, and no grant of before is open any more."
-            if lost
-            else "Restored; the backup had forgotten nothing.",
+            f"Restored. No grant of before is open any more, and ε = {float(lost):g} that may have been "
+            "spent unknown to the backup counts as spent.",
             highlight=False,
         )
     opened = Home(home).ledger()
@@ -150,5 +148,5 @@ def _words(kind: str, body: dict[str, Any]) -> str:
     if kind in ("grant", "revocation"):
         return f"treaty {treaty}"
     if kind == "restoration":
-        return "from a backup" + ("" if body["complete"] else ": every open grant counts as spent")
+        return "from a backup: every grant that was open counts as spent"
     return ""

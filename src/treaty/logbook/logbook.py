@@ -31,8 +31,13 @@ CREATE TRIGGER events_stay BEFORE UPDATE ON events
 CREATE TRIGGER events_remain BEFORE DELETE ON events
     BEGIN SELECT RAISE(ABORT, 'events are never deleted'); END;
 """
-SETTINGS = {"journal_mode": "wal", "synchronous": 2, "trusted_schema": 0}
-"""What is set in every open database, and read back: a commit is on the disk (2 is FULL)."""
+SETTINGS = {"journal_mode": "wal", "synchronous": 1, "trusted_schema": 0}
+"""What is set in every open database, and read back.
+
+With synchronous = NORMAL (1) SQLite brings the write-ahead file to the disk before it moves anything out
+of it, and then the one file. `_settle` has that done after every commit: nothing returns before both
+have happened. FULL would bring the write-ahead file to the disk once more, OFF (0) neither.
+"""
 _PATIENCE = 60.0
 """Seconds that one process waits for another that is writing."""
 _PORTION = 2_000
@@ -71,6 +76,7 @@ class Logbook(ABC):
         if not self.path.is_file():
             raise TreatyError(f"{self.path}: there is no {self.noun}")
         self._lock = threading.RLock()
+        self._last: tuple[int, bytes] | None = None
         try:
             self._database = sqlite3.connect(
                 self.path.absolute().as_uri() + "?mode=rw",
@@ -170,9 +176,9 @@ class Logbook(ABC):
     ) -> None:
         """Bring the tables up to date with one event; raise KeyError for a kind that is unknown."""
 
-    def _append(self, kind: str, body: dict[str, Any]) -> int:
+    def _append(self, kind: str, body: dict[str, Any]) -> None:
         """Append an event inside `_writing`, and bring the tables up to date."""
-        return _append(self._database, type(self), kind, body)
+        self._last = _append(self._database, type(self), kind, body)
 
     def events(self) -> Iterator[Event]:
         """Return every event, oldest first."""
@@ -292,6 +298,7 @@ class Logbook(ABC):
         """Write in one transaction that is in the one file, and on the disk, at the end of this."""
         with self._lock, self._explained():
             self._database.execute("BEGIN IMMEDIATE")
+            self._last = None
             try:
                 yield
                 self._database.execute("COMMIT")
@@ -299,7 +306,12 @@ class Logbook(ABC):
                 if self._database.in_transaction:
                     self._database.execute("ROLLBACK")
                 raise
-            self._settle()
+            if self._last is not None:
+                self._after_commit()
+
+    def _after_commit(self) -> None:
+        """Do what remains to be done after a commit, before the call returns."""
+        self._settle()
 
     def _settle(self) -> None:
         """Move what the write-ahead file holds into the one file, and bring that to the disk."""
@@ -345,16 +357,15 @@ def _event(row: tuple[Any, ...]) -> Event:
 
 def _append(
     database: sqlite3.Connection, of: type[Logbook], kind: str, body: dict[str, Any]
-) -> int:
+) -> tuple[int, bytes]:
+    """Append an event and index it; return its number and its hash."""
     last = database.execute("SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1").fetchone()
     seq, before = (1, START) if last is None else (last[0] + 1, last[1])
     when, text = datetime.now(UTC).isoformat(), canonical(body)
-    database.execute(
-        "INSERT INTO events VALUES (?, ?, ?, ?, ?)",
-        (seq, when, kind, text, link(before, seq, when, kind, text)),
-    )
+    digest = link(before, seq, when, kind, text)
+    database.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", (seq, when, kind, text, digest))
     of._index(database, kind, body, seq)  # pyright: ignore[reportPrivateUsage]
-    return seq
+    return seq, digest
 
 
 def beside(path: Path) -> list[Path]:

@@ -1,14 +1,16 @@
 """The mark beside a logbook: how far it has come, so that an older copy of it shows.
 
 A copy of a ledger that is put back has forgotten what was answered since. Nothing inside the copy can
-tell; the mark, a small file of its own that is written after every event, can.
+tell; the mark, a small file of its own that is written after every event, can. It is brought to the disk
+once a second: after a loss of power it may be that much behind, which does no harm to a ledger as such.
 """
 
 import fcntl
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass
+import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from treaty.errors import TreatyError
@@ -16,6 +18,8 @@ from treaty.private_files import make_private_file
 
 _SLOT = 1024
 """Bytes of a slot. Two take turns, so that one is whole even if the writing of the other is cut."""
+_SYNCED_EVERY = 1.0
+"""Seconds."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,7 @@ class MarkFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._descriptor = -1
+        self._synced = -_SYNCED_EVERY
 
     def read(self) -> Mark | None:
         """Return the mark; None if there is no such file.
@@ -58,7 +63,7 @@ class MarkFile:
         return max(marks, key=lambda mark: mark.seq)
 
     def raise_to(self, mark: Mark) -> None:
-        """Write a mark, on the disk before this returns, unless a later one stands already."""
+        """Write a mark, unless a later one stands already."""
         self._open()
         fcntl.flock(self._descriptor, fcntl.LOCK_EX)
         try:
@@ -68,13 +73,19 @@ class MarkFile:
                 return
             older = min(range(2), key=lambda i: 0 if (slot := slots[i]) is None else slot.seq)
             os.pwrite(self._descriptor, _packed(mark), older * _SLOT)
-            os.fdatasync(self._descriptor)
         finally:
             fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+        if time.monotonic() - self._synced >= _SYNCED_EVERY:
+            self._sync()
+
+    def _sync(self) -> None:
+        os.fdatasync(self._descriptor)
+        self._synced = time.monotonic()
 
     def close(self) -> None:
         """Close the file."""
         if self._descriptor >= 0:
+            self._sync()
             os.close(self._descriptor)
             self._descriptor = -1
 
@@ -91,7 +102,7 @@ class MarkFile:
 
 
 def _packed(mark: Mark) -> bytes:
-    text = json.dumps(asdict(mark), sort_keys=True).encode()
+    text = json.dumps(vars(mark)).encode()
     packed = hashlib.sha256(text).hexdigest().encode() + text
     if len(packed) > _SLOT:
         raise TreatyError("a mark has outgrown its slot")

@@ -8,8 +8,7 @@ file tells how far it has come, so that an older copy shows.
 
 import functools
 import sqlite3
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -23,6 +22,7 @@ from treaty.logbook.mark import MarkFile
 from treaty.privacy.budget import Budget
 from treaty.privacy.entries import plain_entry, read_entry
 from treaty.privacy.ledger import Entry, Grant, charge, check_room
+from treaty.private_files import sync_folder
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,9 @@ CREATE TABLE answers(
 
     def __init__(self, path: str | Path, *, marked: bool = True) -> None:
         super().__init__(path)
-        self._mark = MarkFile(mark_of(self.path))
+        self._marks = MarkFile(mark_of(self.path))
         self._marked = marked
+        self._total: tuple[Fraction, Fraction] | None = None
         try:
             row = self._one("SELECT records, fingerprint FROM datasets ORDER BY seq DESC LIMIT 1")
             if row is None:
@@ -96,15 +97,15 @@ CREATE TABLE answers(
     def close(self) -> None:
         """Close the file."""
         super().close()
-        self._mark.close()
+        self._marks.close()
 
     def _check_mark(self) -> None:
         """Refuse a ledger that has not come as far as its mark says."""
-        mark = self._mark.read()
+        mark = self._marks.read()
         if mark is None:
             if self._one("SELECT 1 FROM events WHERE kind NOT IN ('open', 'cap') LIMIT 1"):
                 raise Broken(
-                    f"{self.path}: {self._mark.path.name} beside it is missing, so nobody can tell "
+                    f"{self.path}: {self._marks.path.name} beside it is missing, so nobody can tell "
                     "whether this ledger has forgotten answers. If it is a backup, put it back with "
                     "treaty ledger --restore"
                 )
@@ -123,23 +124,19 @@ CREATE TABLE answers(
         return row is not None and row[0].hex() == mark.hash
 
     def _raise_mark(self) -> None:
-        if self._marked:
-            with self._lock:
-                seq, head = self._head()
-                epsilon, delta = self.committed()
-            total = {"epsilon": str(epsilon), "delta": str(delta)}
-            try:
-                self._mark.raise_to(Mark(seq, head.hex(), total))
-            except OSError as error:
-                raise Unwritable(
-                    f"{self._mark.path}: cannot be written ({error.strerror})"
-                ) from error
+        self._write_mark(_mark(self._head(), self.committed()))
 
-    @contextmanager
-    def _writing(self) -> Generator[None]:
-        with super()._writing():
-            yield
-        self._raise_mark()
+    def _write_mark(self, mark: Mark) -> None:
+        try:
+            self._marks.raise_to(mark)
+        except OSError as error:
+            raise Unwritable(f"{self._marks.path}: cannot be written ({error.strerror})") from error
+
+    def _after_commit(self) -> None:
+        super()._after_commit()
+        if self._marked and self._last is not None:
+            self._write_mark(_mark(self._last, self._total or self.committed()))
+        self._total = None
 
     @property
     def cap(self) -> tuple[Fraction, Fraction]:
@@ -185,15 +182,7 @@ CREATE TABLE answers(
 
     def committed(self) -> tuple[Fraction, Fraction]:
         """Return the (ε, δ) that is granted or spent: of a revoked treaty only what is spent."""
-        epsilon, delta = self.forgotten()
-        for grant, given in self.grants():
-            if grant.revoked:
-                epsilon += charge(grant, given)
-                delta += Fraction(grant.budget.delta) if given else 0
-            else:
-                epsilon += Fraction(grant.budget.epsilon)
-                delta += Fraction(grant.budget.delta)
-        return epsilon, delta
+        return _committed(self.forgotten(), self.grants())
 
     def spent(self) -> Fraction:
         """Return the ε spent over all treaties, exactly; see `charge` for treaties with a δ."""
@@ -246,13 +235,14 @@ CREATE TABLE answers(
             check_room(entry, grant, given, before)
             assert grant is not None
             grants[entry.treaty] = (grant, given + 1)
-            charges, deltas = self.forgotten()
+            forgotten = charges, deltas = self.forgotten()
             charges += sum((charge(g, n) for g, n in grants.values()), Fraction(0))
             deltas += sum((Fraction(g.budget.delta) for g, n in grants.values() if n), Fraction(0))
             most_epsilon, most_delta = self.cap
             if charges > most_epsilon or deltas > most_delta:
                 raise Refusal("the cap over all treaties of this dataset is reached")
             self._append("answer", plain_entry(entry))
+            self._total = _committed(forgotten, grants.values())
             return entry
 
     def answers_given(self, treaty: str) -> int:
@@ -311,21 +301,16 @@ CREATE TABLE answers(
 
         What was answered after the backup is not in it. So every grant that was open is closed and
         counts as spent in full; and if more had been granted since, as the mark tells, that counts as
-        spent as well; without a mark, everything under the cap does.
+        spent as well; without a mark, everything under the cap does. What was there is kept beside.
 
         Args:
             path: where the ledger belongs.
             backup: the copy.
             dataset: the records, with a fingerprint under the owner's present key.
         """
-        marks = MarkFile(mark_of(path))
-        try:
-            mark = marks.read()
-        except TreatyError:
-            mark = None
-        finally:
-            marks.close()
         unfinished = path.with_name(path.name + ".restored")
+        for left in (unfinished, *beside(unfinished)):
+            left.unlink(missing_ok=True)
         source = cls(backup, marked=False)
         try:
             source.verify()
@@ -334,50 +319,35 @@ CREATE TABLE answers(
                     f"{backup}: it guards {source.dataset.records:,} records, and there are "
                     f"{dataset.records:,}"
                 )
-            complete = mark is not None and source.holds(mark)
-            for left in (unfinished, *beside(unfinished)):
-                left.unlink(missing_ok=True)
             source._copy(unfinished)
         finally:
             source.close()
         copy = cls(unfinished, marked=False)
         try:
-            lost = Fraction(0)
-            if not complete or copy.dataset != dataset:
-                lost = copy._close_all(dataset, mark, complete=complete)
+            lost = copy._close_all(dataset, _standing_mark(path))
         finally:
             copy.close()
-        for left in (path, *beside(path)):
+        for left in (path, *beside(path), mark_of(path)):
             if left.exists():
                 left.replace(left.with_name(left.name + ".replaced"))
-        mark_of(path).unlink(missing_ok=True)
         unfinished.replace(path)
+        sync_folder(path.parent)
         restored = cls(path, marked=False)
-        restored._marked = True
         try:
             restored._raise_mark()
         finally:
             restored.close()
         return lost
 
-    def _close_all(self, dataset: Dataset, mark: Mark | None, *, complete: bool) -> Fraction:
+    def _close_all(self, dataset: Dataset, mark: Mark | None) -> Fraction:
         """Write down that this is a restored copy, and what it may have forgotten."""
         with self._writing():
-            known = self.committed()
-            if complete:
-                lost = (Fraction(0), Fraction(0))
-            elif mark is None:
-                lost = tuple(max(Fraction(0), a - b) for a, b in zip(self.cap, known, strict=True))
-            else:
-                were = (Fraction(mark.total["epsilon"]), Fraction(mark.total["delta"]))
-                lost = tuple(max(Fraction(0), a - b) for a, b in zip(were, known, strict=True))
-            before = self.spent()
-            body = {
-                **vars(dataset),
-                "epsilon": str(lost[0]),
-                "delta": str(lost[1]),
-                "complete": complete,
-            }
+            before, known = self.spent(), self.committed()
+            were = self.cap
+            if mark is not None:
+                were = Fraction(mark.total["epsilon"]), Fraction(mark.total["delta"])
+            epsilon, delta = (max(Fraction(0), a - b) for a, b in zip(were, known, strict=True))
+            body = {**vars(dataset), "epsilon": str(epsilon), "delta": str(delta)}
             self._append("restoration", body)
             return self.spent() - before
 
@@ -408,7 +378,7 @@ CREATE TABLE answers(
             database.execute(
                 "INSERT INTO datasets VALUES (?, ?, ?)", (seq, body["records"], body["fingerprint"])
             )
-            if kind == "restoration" and not body["complete"]:
+            if kind == "restoration":
                 database.execute("UPDATE grants SET given = answers, revoked = 1 WHERE revoked = 0")
                 database.execute(
                     "INSERT INTO forgotten VALUES (?, ?, ?)", (seq, body["epsilon"], body["delta"])
@@ -420,6 +390,35 @@ CREATE TABLE answers(
 def mark_of(path: Path) -> Path:
     """Return the file of a ledger's mark."""
     return path.with_name(path.stem + ".mark")
+
+
+def _standing_mark(path: Path) -> Mark | None:
+    """Return what a ledger's mark tells; None if it is lost or damaged, too."""
+    marks = MarkFile(mark_of(path))
+    try:
+        return marks.read()
+    except TreatyError:
+        return None
+    finally:
+        marks.close()
+
+
+def _committed(
+    forgotten: tuple[Fraction, Fraction], grants: Iterable[tuple[Grant, int]]
+) -> tuple[Fraction, Fraction]:
+    epsilon, delta = forgotten
+    for grant, given in grants:
+        if grant.revoked:
+            epsilon += charge(grant, given)
+            delta += Fraction(grant.budget.delta) if given else 0
+        else:
+            epsilon += Fraction(grant.budget.epsilon)
+            delta += Fraction(grant.budget.delta)
+    return epsilon, delta
+
+
+def _mark(head: tuple[int, bytes], total: tuple[Fraction, Fraction]) -> Mark:
+    return Mark(head[0], head[1].hex(), {"epsilon": str(total[0]), "delta": str(total[1])})
 
 
 def _plain(budget: Budget) -> dict[str, str]:
