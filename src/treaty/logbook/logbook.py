@@ -214,7 +214,7 @@ class Logbook(ABC):
         Raises:
             Broken: something has been changed; the message says where.
         """
-        with self._explained(), contextlib.closing(self._replica()) as again:
+        with self._sound(), contextlib.closing(self._replica()) as again:
             self._check_schema()
             last, head = 0, START
             for row in self._rows():
@@ -331,7 +331,7 @@ class Logbook(ABC):
         try:
             yield
         except sqlite3.OperationalError as error:
-            code = error.sqlite_errorcode & 0xFF
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
             if code in _NO_ROOM:
                 raise Unwritable(f"{self.path}: cannot be written ({error})") from error
             if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
@@ -340,6 +340,19 @@ class Logbook(ABC):
             raise Broken(f"{self.path}: not a {self.noun} ({error})") from error
         except sqlite3.DatabaseError as error:
             raise Broken(f"{self.path}: not a {self.noun}, or damaged ({error})") from error
+
+    @contextmanager
+    def _sound(self) -> Generator[None]:
+        """Say in words that a value is not of the kind that was written."""
+        try:
+            with self._explained():
+                yield
+        except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError) as error:
+            if isinstance(error, TreatyError):
+                raise
+            raise Broken(
+                f"{self.path}: a {self.noun} with values that were never written"
+            ) from error
 
     def _one(self, query: str, *values: object) -> tuple[Any, ...] | None:
         with self._lock, self._explained():

@@ -72,12 +72,15 @@ CREATE TABLE answers(
         self._marked = marked
         self._total: tuple[Fraction, Fraction] | None = None
         try:
-            row = self._one("SELECT records, fingerprint FROM datasets ORDER BY seq DESC LIMIT 1")
-            if row is None:
-                raise Broken(f"{self.path}: it guards no dataset")
-            self.dataset = Dataset(int(row[0]), str(row[1]))
-            if marked:
-                self._check_mark()
+            with self._sound():
+                row = self._one(
+                    "SELECT records, fingerprint FROM datasets ORDER BY seq DESC LIMIT 1"
+                )
+                if row is None:
+                    raise Broken(f"{self.path}: it guards no dataset")
+                self.dataset = Dataset(int(row[0]), str(row[1]))
+                if marked:
+                    self._check_mark()
         except BaseException:
             self.close()
             raise
