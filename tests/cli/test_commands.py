@@ -189,7 +189,9 @@ def small(tmp_path_factory) -> Path:
 @pytest.mark.parametrize(("target", "loss"), [("score", "squared"), ("sick", "logistic")])
 def test_a_draft_is_commented_and_runs_as_it_stands(small, tmp_path, target, loss):
     out = tmp_path / "treaty.toml"
-    done = run("init", small / "rows.csv", "--target", target, "--by", "owner", "--out", out)
+    done = run(
+        "init", small / "rows.csv", "--public", "--target", target, "--by", "owner", "--out", out
+    )
     assert done.returncode == 0, done.stderr
     text = out.read_text()
     for words in (f'name = "{loss}"', "log1p = true", "# note is left out", "# same is left out"):
@@ -202,10 +204,44 @@ def test_a_draft_is_commented_and_runs_as_it_stands(small, tmp_path, target, los
 
 def test_peers_from_the_command_line(small, tmp_path):
     out = tmp_path / "treaty.toml"
-    run("init", small / "rows.csv", "--target", "score", "--by", "owner", "--out", out)
+    run("init", small / "rows.csv", "--public", "--target", "score", "--by", "owner", "--out", out)
     model = tmp_path / "m.json"
     words = ["--data", small / "rows.csv", "--by", "owner", "--peers", "--model", model]
     done = run("train", out, *words)
     assert done.returncode == 0, done.stderr
     assert "with its peers" in done.stdout
     assert sorted(p.name for p in tmp_path.glob("m-*.json")) == ["m-a.json", "m-b.json", "m-c.json"]
+
+
+def test_a_draft_from_private_rows_holds_no_value_of_them(tmp_path):
+    """Names and types only: no extreme, no category, no owner, no label, no number of records."""
+    secret = {
+        "age": [41, 97],
+        "town": ["Atlantis", "Ys"],
+        "sick": ["yes", "no"],
+        "who": ["us", "them"],
+    }
+    for name, write in (("rows.csv", "write_csv"), ("rows.parquet", "write_parquet")):
+        getattr(pl.DataFrame(secret), write)(tmp_path / name)
+        out = tmp_path / f"{name}.toml"
+        words = ["--target", "sick", "--by", "who", "--out", out]
+        done = run("init", tmp_path / name, "--private", *words)
+        assert done.returncode == 0, done.stderr
+        text = out.read_text()
+        for value in ("41", "97", "Atlantis", "Ys", "them", "= 2"):
+            assert value not in text
+        assert '[features."age"]' in text
+        assert '[features."town"]' in text
+        assert "who" not in text
+        opened = run("fit", out, "--public", tmp_path / name)
+        assert opened.returncode == 2
+        assert "is missing" in opened.stderr
+
+
+@pytest.mark.parametrize("said", [[], ["--public", "--private"]])
+def test_a_draft_needs_to_know_whether_rows_are_public(small, tmp_path, said):
+    out = tmp_path / "treaty.toml"
+    done = run("init", small / "rows.csv", "--target", "score", "--out", out, *said)
+    assert done.returncode == 2
+    assert "say --public if these rows are public" in " ".join(done.stderr.split())
+    assert not out.exists()

@@ -1,6 +1,7 @@
 """The command line: one command a verb."""
 
 import sys
+from typing import NoReturn
 
 import typer
 from rich.console import Console
@@ -41,6 +42,14 @@ def main() -> None:
     try:
         app()
     except TreatyError as error:
-        said = Text.assemble(("treaty: ", "bold red"), str(error))
-        Console(stderr=True).print(said, soft_wrap=True)
-        sys.exit(2)
+        _end(str(error))
+    except OSError as error:
+        # A file that may not be read, a folder that is none, a disk without room.
+        where = f"{error.filename}: " if error.filename else ""
+        _end(f"{where}{error.strerror or error}")
+
+
+def _end(sentence: str) -> NoReturn:
+    said = Text.assemble(("treaty: ", "bold red"), sentence)
+    Console(stderr=True).print(said, soft_wrap=True)
+    sys.exit(2)

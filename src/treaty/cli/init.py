@@ -20,6 +20,18 @@ def init(
     by: Annotated[
         str | None, typer.Option("--by", metavar="COLUMN", help="The column that names the owner.")
     ] = None,
+    public: Annotated[
+        bool,
+        typer.Option(
+            "--public", help="The rows are public: bounds and categories are read off them."
+        ),
+    ] = False,
+    private: Annotated[
+        bool,
+        typer.Option(
+            "--private", help="They are private: only names and types of columns are used."
+        ),
+    ] = False,
     out: Annotated[
         Path, typer.Option("--out", metavar="FILE", help="Where to write the treaty.")
     ] = Path("treaty.toml"),
@@ -28,22 +40,34 @@ def init(
 ) -> None:
     """Write a commented example treaty that fits a file's columns, ready to be edited.
 
-    Bounds and categories are proposed from the rows you give: give public ones, or check every
-    line, because the treaty is public.
+    A treaty is public. From public rows bounds, categories and owners are proposed; of private ones only
+    the names and types of columns are used, and the rest is left to be filled in. Say which they are.
 
     Example:
 
         treaty demo --keep flights
 
-        treaty init flights/public.parquet --target arr_delay --by carrier --out draft.toml
+        treaty init flights/public.parquet --public --target arr_delay --by carrier --out draft.toml
     """
     from treaty.records import Source
     from treaty.terms import loads
-    from treaty.terms.draft import draft
+    from treaty.terms.draft import blank_draft, draft
 
+    if public == private:
+        raise TreatyError(
+            "a treaty is public, and what is read off rows becomes part of it: say --public if these "
+            "rows are public, or --private to use only names and types of their columns"
+        )
     check_writable(out)
     if out.exists() and not force:
         raise TreatyError(f"{out}: exists already; --force overwrites it")
+    if private:
+        out.write_text(blank_draft(Source(data), target=target, by=by), encoding="utf-8")
+        if as_json:
+            print_json({"treaty": str(out), "complete": False})
+            return
+        console.print(f"wrote {out}: fill in what is left open; no value of the rows is in it")
+        return
     text = draft(Source(data), target=target, by=by)
     document = loads(text, out)
     out.write_text(text, encoding="utf-8")
@@ -51,6 +75,7 @@ def init(
         print_json(
             {
                 "treaty": str(out),
+                "complete": True,
                 "features": list(document.features),
                 "parties": {party.name: party.records for party in document.parties},
             }

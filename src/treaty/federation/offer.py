@@ -8,6 +8,7 @@ from treaty.losses import Clipped
 from treaty.privacy import Budget, Grant
 from treaty.records import Feature
 from treaty.terms import Treaty, fingerprint
+from treaty.terms.names import check_names
 
 USUAL: dict[str, tuple[float, float]] = {
     "the largest ‖x‖₁": (0.1, 1e3),
@@ -88,6 +89,10 @@ def unusual(treaty: Treaty, plan: Plan, party: Party, grant: Grant) -> list[str]
         if feature.kind == "number":
             sizes += [("a bound", max(abs(end) for end in feature.bounds), f" of {column}")]
     told: list[str] = []
+    try:
+        check_names("column", [*treaty.features, treaty.target.column])
+    except ValueError as error:
+        told.append(str(error))
     for what, size, of in sizes:
         low, high = USUAL[what]
         if not low <= size <= high:

@@ -1,11 +1,12 @@
 """Where records come from: CSV and Parquet files, streamed in blocks."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
-from polars.exceptions import PolarsError
+from polars.exceptions import PanicException, PolarsError
 
 from treaty.errors import TreatyError
 
@@ -42,13 +43,16 @@ class Source:
         else:
             raise TreatyError(f"{self.path}: a .csv or a .parquet file is needed")
         self._frame = frame
-        try:
+        with self._readable():
             self.schema = dict(frame.collect_schema())
-        except (PolarsError, OSError) as error:
-            raise TreatyError(f"{self.path}: cannot be read ({first_line(error)})") from error
         if by is not None:
             self.require([by])
             self._frame = frame.filter(pl.col(by).cast(pl.String) == owner)
+
+    @property
+    def has_types(self) -> bool:
+        """Whether the file says what its columns hold; a CSV file does not."""
+        return self.path.suffix.lower() != ".csv"
 
     @property
     def label(self) -> str:
@@ -65,11 +69,17 @@ class Source:
     def blocks(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Stream the given columns, in the order of the file."""
         self.require(columns)
-        try:
+        with self._readable():
             yield from self._frame.select(columns).collect_batches(
                 chunk_size=BLOCK, maintain_order=True, lazy=True
             )
-        except (PolarsError, OSError) as error:
+
+    @contextmanager
+    def _readable(self) -> Generator[None]:
+        """Say that a file cannot be read, where Polars fails on it; a damaged one may make it panic."""
+        try:
+            yield
+        except (PolarsError, PanicException, OSError) as error:
             raise TreatyError(f"{self.path}: cannot be read ({first_line(error)})") from error
 
     def fingerprint(self, key: bytes) -> str:
@@ -78,7 +88,7 @@ class Source:
         Without the key nobody can try values out on it.
         """
         digest = hashlib.blake2b(key=key, digest_size=32)
-        with self.path.open("rb") as file:
+        with self._readable(), self.path.open("rb") as file:
             while block := file.read(1 << 20):
                 digest.update(block)
         return digest.hexdigest()
@@ -94,10 +104,11 @@ class Source:
     def owners(self, by: str) -> dict[str, int]:
         """Return how many records each value of a column has: the owners of a shared file."""
         self.require([by])
-        counted = self._frame.group_by(pl.col(by).cast(pl.String)).len().sort(by).collect()
+        with self._readable():
+            counted = self._frame.group_by(pl.col(by).cast(pl.String)).len().sort(by).collect()
         return {str(name): int(count) for name, count in counted.iter_rows() if name is not None}
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """Return the first line of what an error says."""
     return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

@@ -21,6 +21,7 @@ from treaty.limits import (
 from treaty.losses import Norm
 from treaty.plain import Plain
 from treaty.records import Dictionary, DictionaryTerms, Encoder, Feature, Target, bounds_dictionary
+from treaty.terms.names import check_names
 
 VERSION = 1
 """The newest version of the document that this program understands."""
@@ -174,6 +175,7 @@ class Treaty(Plain):
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"two parties are called {', '.join(twice)}")
+        check_names("party", names)
         return tuple(sorted(parties, key=lambda party: party.name))
 
     @model_validator(mode="after")

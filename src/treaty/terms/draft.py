@@ -14,11 +14,49 @@ MOST_CATEGORIES = 30
 ROWS_READ = 200_000
 
 
+def blank_draft(source: Source, *, target: str, by: str | None) -> str:
+    """Return a commented treaty from nothing but the names and types of a file's columns.
+
+    No value of the file is read: bounds, categories, labels, owners and numbers of records are left to
+    be filled in, and the treaty is not valid before they are.
+
+    Args:
+        source: the file.
+        target: the column to predict.
+        by: the column that names the owner, if there is one; it becomes no feature.
+    """
+    source.require([target, *([by] if by else [])])
+    parts = [_HEAD.format(file=source.path.name) + _TO_FILL_IN]
+    for column, kind in source.schema.items():
+        name = json.dumps(column)
+        if column in (target, by):
+            continue
+        if kind.is_temporal() or kind.is_nested():
+            parts.append(f"# {column} is left out: a column of type {kind}.\n")
+        elif source.has_types and not (kind.is_numeric() or kind == pl.Boolean):
+            parts.append(
+                f'[features.{name}]\nkind = "one-hot"           # or ordinal\n'
+                "# categories = [...]         # a public list\n"
+            )
+        else:
+            kinds = "" if source.has_types else "          # or one-hot, ordinal"
+            parts.append(
+                f'[features.{name}]\nkind = "number"{kinds}\n'
+                "# bounds = [low, high]       # public knowledge, not what the rows hold\n"
+            )
+    parts.append(_BLANK_TARGET.format(column=json.dumps(target)))
+    parts.append(_MIDDLE.format(loss="squared"))
+    parts.append(_BLANK_PARTY)
+    return "\n".join(parts)
+
+
 def draft(source: Source, *, target: str, by: str | None) -> str:
     """Return a commented treaty that fits the file: TOML, valid as it stands.
 
+    Extremes, categories and owners of the rows go into it: they must be public.
+
     Args:
-        source: rows to look at; the first 200,000 are read.
+        source: public rows; the first 200,000 are read.
         target: the column to predict.
         by: the column that names the owner, if there is one.
     """
@@ -121,6 +159,24 @@ title = "Say in one line what is learnt"
 
 # How a record becomes numbers. Values outside the bounds are clamped, missing ones are replaced by
 # the middle (or by missing = ...), unknown categories count as none. No record is ever dropped.
+"""
+
+_TO_FILL_IN = """\
+# Only names and types of columns were read: fill in every line that begins with "# ... =". Bounds and
+# categories must be known to everybody already; never take them from private rows.
+"""
+
+_BLANK_TARGET = """\
+[target]
+column = {column}
+# bounds = [low, high]       # a number; or labels = ["no", "yes"] and a logistic or hinge loss
+"""
+
+_BLANK_PARTY = """\
+[[parties]]
+name = "us"
+# records = ...
+epsilon = 1.0
 """
 
 _NUMBER_TARGET = """\
