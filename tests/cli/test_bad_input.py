@@ -191,19 +191,19 @@ CASES = {
         "at least 1 run is needed, not 0",
     ),
     "draft over a file": (
-        "init rows.csv --target y --by who",
+        "init rows.csv --public --target y --by who",
         TREATY,
         ROWS,
         "treaty.toml: exists already; --force overwrites it",
     ),
     "draft of no column": (
-        "init rows.csv --target z --out draft.toml",
+        "init rows.csv --public --target z --out draft.toml",
         TREATY,
         ROWS,
         'there is no column "z"',
     ),
     "draft of texts": (
-        "init rows.csv --target t --out draft.toml",
+        "init rows.csv --public --target t --out draft.toml",
         TREATY,
         "a,t\n1,x\n2,y\n3,z\n",
         'column "t" holds neither numbers nor two labels',
