@@ -88,7 +88,7 @@ class Logbook(ABC):
         except sqlite3.Error as error:
             raise TreatyError(f"{self.path}: cannot be opened ({error})") from error
         try:
-            with self._explained():
+            with self._sound():
                 self._prepare()
         except BaseException:
             self._database.close()
