@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from treaty.federation.offer import unusual
+from treaty.privacy import Grant
 from treaty.records import Source
 from treaty.terms import fit, load, plan_of
 
@@ -35,9 +37,12 @@ def test_example_runs_as_written(name, tmp_path):
     report = told["models"]["together"]
     assert report["psi"] < 0.2
     public = Source(tmp_path / "examples" / name / "public.parquet")
-    plan = plan_of(fit(load(tmp_path / "examples" / name / "treaty.toml"), public))
+    document = fit(load(tmp_path / "examples" / name / "treaty.toml"), public)
+    plan = plan_of(document)
     for party in plan.parties:
         assert report["epsilon_spent"][party.name] <= party.budget.epsilon
+        grant = Grant("treaty", plan.budget(party), plan.answers(party))
+        assert unusual(document, plan, party, grant) == []
 
 
 def test_the_flights_example_is_the_demonstrations_treaty():

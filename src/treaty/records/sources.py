@@ -33,7 +33,9 @@ class Source:
         self.path = Path(path)
         self._by = by
         self._owner = owner
-        if not self.path.is_file():
+        with self._readable():
+            there = self.path.is_file()
+        if not there:
             raise TreatyError(f"{self.path}: there is no such file")
         suffix = self.path.suffix.lower()
         if suffix == ".csv":
