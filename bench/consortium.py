@@ -53,12 +53,12 @@ class Consortium:
         """Start the server."""
         return start_server(self.folder / "federation" / "server", log=self.folder / "server.log")
 
-    def start_owner(self, name: str) -> "subprocess.Popen[bytes]":
+    def start_owner(self, name: str, log: Path | None = None) -> "subprocess.Popen[bytes]":
         """Start an owner as a process of its own."""
         command = [sys.executable, "-m", "treaty", "owner", "--home", str(self.home(name).folder)]
         command += ["--credential", str(self.credential(name).folder)]
-        with (self.folder / "owners.log").open("ab") as log:
-            return subprocess.Popen(command, stdout=log, stderr=log)
+        with (log or self.folder / "owners.log").open("ab") as output:
+            return subprocess.Popen(command, stdout=output, stderr=output)
 
 
 def treaty_text(
