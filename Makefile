@@ -26,7 +26,9 @@ bench: $(READY)
 	$(BIN)/python -m bench.decisions
 	$(BIN)/python -m bench.live
 	$(BIN)/python -m bench.many_owners
-	$(BIN)/python -m bench.faults --seconds 60
+	$(BIN)/python -m bench.faults --seconds 120
+	$(BIN)/python -m bench.fuzz --seconds 60
+	$(BIN)/python -m bench.extremes
 	$(BIN)/python -m bench.generators
 	$(BIN)/python -m bench.reproduce
 

@@ -78,7 +78,7 @@ def serve(
 def prepare(
     operator: Annotated[Path, typer.Argument(help="The operator's credential.")],
 ) -> None:
-    """Prepare a nats-server of your own (2.9 or later, JetStream on) for the owners; once is enough.
+    """Prepare a nats-server of your own (2.10.25 or later, JetStream on) for the owners; once is enough.
 
     Example:
 
