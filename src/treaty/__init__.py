@@ -12,6 +12,13 @@ The handful of names that most programs need:
     treaty.Model       the trained model: scikit-learn estimator, JSON
 """
 
+import sys
+
+# "python -m treaty" puts the current folder first on the path, and what lies there must not become code
+# because of us. Before any other import: even a json.py beside a treaty would be taken for Python's own.
+if sys.argv[:1] == ["-m"] and not sys.flags.safe_path:
+    del sys.path[0]
+
 from treaty.advice import Advice as Advice
 from treaty.advice import advise as advise
 from treaty.errors import Refusal as Refusal

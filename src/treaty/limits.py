@@ -12,6 +12,8 @@ from treaty.errors import TreatyError
 
 SMALLEST, LARGEST = 1e-12, 1e12
 """Norms of x, targets, Θ, clip, ridge, and every number of a dictionary."""
+SMALLEST_GRADIENT, LARGEST_GRADIENT = 1e-25, 1e40
+"""Ξ, the largest gradient of a record."""
 SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 1e6
 SMALLEST_DELTA = 1e-30
 MOST_RECORDS = 10**12

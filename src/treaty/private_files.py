@@ -6,7 +6,10 @@ from pathlib import Path
 
 def make_private_folder(folder: Path) -> None:
     """Make a folder that nobody else can enter; one that exists is closed to others."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    for path in reversed(missing):
+        path.mkdir(mode=0o700)
+        path.chmod(0o700)
     folder.chmod(0o700)
 
 
@@ -43,6 +46,7 @@ def sync_folder(folder: Path) -> None:
 
 def close_to_others(folder: Path) -> None:
     """Take other people's access from a folder and from everything in it."""
+    folder = folder.resolve()
     for path in (folder, *folder.rglob("*")):
         if not path.is_symlink() and path.stat().st_mode & 0o077:
             path.chmod(0o700 if path.is_dir() else 0o600)

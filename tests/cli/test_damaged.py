@@ -12,8 +12,10 @@ from treaty.errors import TreatyError
 from treaty.federation.authority import Credential, make_federation
 from treaty.federation.policy import Policy
 from treaty.fitness.model import Model
+from treaty.losses import permit
 from treaty.records import Source
-from treaty.terms import fit, loads, model_of
+from treaty.terms import encoder_of, fit, loads, model_of, problem_of
+from treaty.terms.draft import blank_draft
 
 DEEP = "[" * 100_000
 
@@ -31,6 +33,10 @@ def test_a_few_seconds_of_damage():
         ("version = 1\nhorizon = " + "9" * 5000, "not valid TOML"),
         ("\x00", "not valid TOML"),
         ("", "version is missing"),
+        ("version = 0x1" + "0" * 9000, "of version such a int"),
+        (TREATY.replace("horizon = 5", "horizon = 0x1" + "0" * 9000), "training.horizon"),
+        ("title." + "a." * 5000 + "a = 1\n" + TREATY, "title: input should be a valid string"),
+        (TREATY.replace("version = 1", 'version = 1\nfitted = "/dev/zero"'), "no file beside"),
         (TREATY.replace("version = 1", 'version = 1\nfitted = "beside.json"'), "not valid JSON"),
     ],
 )
@@ -125,3 +131,50 @@ def test_hosts_by_name_and_by_address(tmp_path, host, address, listens):
     folder = make_federation(tmp_path / "federation", ["one"], host=host)
     assert Credential.load(folder / "learner").server == address
     assert f"listen: {listens}" in (folder / "server" / "nats.conf").read_text()
+
+
+def test_one_flipped_bit_that_makes_polars_end_the_process(tmp_path, type_in):  # noqa: F811
+    random = np.random.default_rng(0)
+    frame = pl.DataFrame({"a": random.uniform(-1, 1, 100), "y": random.uniform(-1, 1, 100)})
+    path = tmp_path / "one.parquet"
+    frame.write_parquet(path)
+    sound = path.read_bytes()
+    for at in (14, 15, 16):
+        damaged = bytearray(sound)
+        damaged[at] ^= 1
+        path.write_bytes(damaged)
+        words = "ratify treaty.toml --name one --epsilon 1 --yes --data one.parquet"
+        code, _, err = type_in(words)
+        assert code == 2
+        assert "Traceback" not in err
+    assert not (tmp_path / "treaty-owner").exists()
+
+
+def test_a_column_of_a_strange_type_is_told(tmp_path):
+    path = tmp_path / "rows.parquet"
+    pl.DataFrame({"a": [[1.0], [2.0]], "b": [1.0, 2.0], "y": [0.5, 0.5]}).write_parquet(path)
+    text = TREATY.replace(
+        'kind = "number"\nbounds = [0, 10]', 'kind = "one-hot"\ncategories = ["x"]', 1
+    )
+    document = fit(loads(text), None)
+    with pytest.raises(TreatyError, match="cannot be encoded"):
+        encoder_of(document).risk(problem_of(document).loss, Source(path))
+
+
+@pytest.mark.parametrize("name", [".a:C", "a..b:C", "broken_loss:C"])
+def test_a_loss_that_cannot_be_imported_is_told(tmp_path, monkeypatch, name):
+    (tmp_path / "broken_loss.py").write_text("import (")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(TreatyError, match=r"is written|fails \(SyntaxError"):
+        permit([name])
+
+
+def test_a_draft_of_private_rows_shows_no_value_through_a_type_or_a_missing_header(tmp_path):
+    secret = pl.Series("who", [["alice"]], dtype=pl.List(pl.Enum(["alice", "bob"])))
+    pl.DataFrame([secret, pl.Series("y", [1.0])]).write_parquet(tmp_path / "rows.parquet")
+    text = blank_draft(Source(tmp_path / "rows.parquet"), target="y", by=None)
+    assert "alice" not in text
+    assert "a column of type List" in text
+    (tmp_path / "headless.csv").write_text("34,Alice,HIV+\n35,Bob,HIV-\n")
+    with pytest.raises(TreatyError, match="its first line holds a number"):
+        blank_draft(Source(tmp_path / "headless.csv"), target="HIV+", by=None)

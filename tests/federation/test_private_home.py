@@ -132,12 +132,49 @@ def test_a_backup_goes_back_into_a_home_that_lost_everything_but_its_records(tmp
     at_work.close()
     home.ledger_file.unlink()
     home.key_file.unlink()
-    with pytest.raises(TreatyError, match="tells of a ledger that is gone"):
+    with pytest.raises(TreatyError, match="is gone, and treaties have been ratified here"):
         home.ratify(home.offer(DOCUMENT, NAMES[0], 1.0, data), data)
-    assert float(home.restore(tmp_path / "backup.sqlite")) == 1.0
+    with pytest.raises(TreatyError, match="If the records are the very ones"):
+        home.restore(tmp_path / "backup.sqlite")
+    assert not home.key_file.exists()
+    assert float(home.restore(tmp_path / "backup.sqlite", new_key=True)) == 1.0
     opened = home.open()
     assert float(opened.ledger.spent()) == 1.0
     opened.close()
+
+
+def test_a_ledger_and_its_mark_that_are_gone_together_are_missed(tmp_path, data):
+    """The treaties that were ratified are still there: nothing is begun anew."""
+    home = _ratified(Home(tmp_path / "home"), data)
+    home.ledger_file.unlink()
+    home.ledger_file.with_suffix(".mark").unlink()
+    other = fit(loads(treaty_text(horizon=5)), None)
+    offer = home.offer(other, NAMES[0], 1.0, data)
+    with pytest.raises(TreatyError, match="is gone, and treaties have been ratified here"):
+        home.ratify(offer, data)
+
+
+def test_a_backup_of_other_records_is_refused(tmp_path, data):
+    home = _ratified(Home(tmp_path / "home"), data)
+    others = write_rows(tmp_path / "others.parquet", 7)
+    other = _ratified(Home(tmp_path / "other"), others)
+    ledger = other.ledger()
+    ledger.backup(tmp_path / "backup.sqlite")
+    ledger.close()
+    with pytest.raises(TreatyError, match="not the same ones"):
+        home.restore(tmp_path / "backup.sqlite")
+    home.open().close()
+
+
+@pytest.mark.parametrize("module", ["numpy", "json", "polars", "os", "typing", "rich", "typer"])
+def test_a_module_of_pythons_own_name_beside_a_treaty_does_not_run(tmp_path, module):
+    mark = tmp_path / "it ran"
+    (tmp_path / f"{module}.py").write_text(f"open({str(mark)!r}, 'w')")
+    done = subprocess.run(
+        [sys.executable, "-m", "treaty", "--help"], cwd=tmp_path, capture_output=True, check=False
+    )
+    assert done.returncode == 0
+    assert not mark.exists()
 
 
 HOSTILE = """

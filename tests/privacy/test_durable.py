@@ -174,7 +174,9 @@ def test_a_restored_backup_counts_as_spent_what_it_may_have_forgotten(ledger, pa
     spent = ledger.spent()
     ledger.close()
     path.write_bytes(b"damaged")
-    lost = DurableLedger.restore(path, tmp_path / "backup.sqlite", Dataset(1000, "new"))
+    lost = DurableLedger.restore(
+        path, tmp_path / "backup.sqlite", Dataset(1000, "new"), Budget(3.0, 1e-5)
+    )
     restored = DurableLedger(path)
     restored.verify()
     assert restored.spent() == Fraction(3, 2) >= spent
@@ -187,7 +189,7 @@ def test_a_restored_backup_counts_as_spent_what_it_may_have_forgotten(ledger, pa
         restored.grant(Grant("third", Budget(1.6), 1))
     restored.grant(Grant("third", Budget(1.5), 1))
     restored.close()
-    assert path.with_name("ledger.sqlite.replaced").read_bytes() == b"damaged"
+    assert path.with_name("ledger.sqlite.replaced1").read_bytes() == b"damaged"
 
 
 def test_a_backup_restored_without_a_mark_leaves_nothing_to_grant(ledger, path, tmp_path):
@@ -195,7 +197,7 @@ def test_a_backup_restored_without_a_mark_leaves_nothing_to_grant(ledger, path, 
     ledger.close()
     path.unlink()
     mark_of(path).unlink()
-    DurableLedger.restore(path, tmp_path / "backup.sqlite", DATA)
+    DurableLedger.restore(path, tmp_path / "backup.sqlite", DATA, Budget(3.0, 1e-5))
     restored = DurableLedger(path)
     assert restored.committed() == restored.cap
     with pytest.raises(Refusal, match="does not fit"):
@@ -338,3 +340,143 @@ def test_checking_a_long_past_takes_little_memory(ledger, path):
     opened.close()
     assert peak < 8 << 20
     assert os.path.getsize(path) > 4 << 20
+
+
+@pytest.mark.parametrize("step", ["_keep_aside", "put_in_place", "write_mark"])
+def test_a_restore_that_is_cut_off_never_makes_room_for_a_new_ledger(
+    ledger, path, tmp_path, monkeypatch, step
+):
+    """Killed before each of its last steps: what stands is refused or right, and none is begun anew."""
+    for k in range(5):
+        ledger.write(_entry(k))
+    ledger.backup(tmp_path / "backup.sqlite")
+    ledger.write(_entry(5))
+    ledger.close()
+
+    def cut(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"treaty.privacy.durable.{step}", cut)
+    with pytest.raises(KeyboardInterrupt):
+        DurableLedger.restore(path, tmp_path / "backup.sqlite", DATA, Budget(3.0, 1e-5))
+    monkeypatch.undo()
+    with pytest.raises(TreatyError):
+        DurableLedger.create(path, DATA, Budget(3.0, 1e-5))
+    if step == "write_mark":
+        with pytest.raises(Broken, match="has forgotten"):
+            DurableLedger(path)
+    else:
+        opened = DurableLedger(path)
+        assert opened.answers_given("treaty") == 6
+        opened.close()
+    DurableLedger.restore(path, tmp_path / "backup.sqlite", DATA, Budget(3.0, 1e-5))
+    restored = DurableLedger(path)
+    assert restored.spent() == 1
+    restored.close()
+
+
+def test_without_a_mark_a_restored_backup_counts_the_largest_cap_there_ever_was(
+    ledger, path, tmp_path
+):
+    """The backup knows a cap of 3; the policy allowed 10 when the ledger was lost."""
+    ledger.backup(tmp_path / "backup.sqlite")
+    ledger.set_cap(Budget(10.0, 1e-5))
+    ledger.grant(Grant("large", Budget(9.0), 1))
+    ledger.write(_entry(1, "large"))
+    ledger.close()
+    path.unlink()
+    mark_of(path).unlink()
+    DurableLedger.restore(path, tmp_path / "backup.sqlite", DATA, Budget(10.0, 1e-5))
+    restored = DurableLedger(path)
+    assert restored.committed()[0] == 10
+    restored.close()
+
+
+def test_a_standing_ledger_counts_even_if_its_mark_is_lost(ledger, path, tmp_path):
+    small = DurableLedger.create(tmp_path / "small.sqlite", DATA, Budget(0.1))
+    small.backup(tmp_path / "backup.sqlite")
+    small.close()
+    for k in range(20):
+        ledger.write(_entry(k))
+    ledger.close()
+    mark_of(path).unlink()
+    DurableLedger.restore(path, tmp_path / "backup.sqlite", DATA, Budget(0.1))
+    restored = DurableLedger(path)
+    assert restored.committed()[0] == 3
+    restored.close()
+
+
+def test_an_older_copy_of_nothing_but_its_beginning_is_refused_without_a_mark(path, tmp_path):
+    made = DurableLedger.create(path, DATA, Budget(3.0))
+    shutil.copy(path, tmp_path / "older.sqlite")
+    made.grant(Grant("treaty", Budget(1.0), 1))
+    made.close()
+    shutil.copy(tmp_path / "older.sqlite", path)
+    mark_of(path).unlink()
+    with pytest.raises(Broken, match="beside it is missing"):
+        DurableLedger(path)
+
+
+def test_a_ledger_whose_making_was_cut_off_can_be_made(path, monkeypatch):
+    def cut(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("treaty.privacy.durable.put_in_place", cut)
+    with pytest.raises(KeyboardInterrupt):
+        DurableLedger.create(path, DATA, Budget(3.0))
+    monkeypatch.undo()
+    assert mark_of(path).exists()
+    DurableLedger.create(path, DATA, Budget(3.0)).close()
+
+
+def test_what_another_agent_has_only_committed_is_made_sure_of_before_it_leaves(
+    ledger, path, tmp_path, monkeypatch
+):
+    """The other process stopped between its commit and the move into the one file."""
+    other = DurableLedger(path)
+    monkeypatch.setattr(other, "_after_commit", lambda: None)
+    other.write(_entry(3))
+    for ask in (lambda: ledger.write(_entry(3)), lambda: ledger.entry("treaty", "run", 3)):
+        assert ask() == _entry(3)
+        shutil.copy(path, tmp_path / "copy.sqlite")
+        copy = DurableLedger(tmp_path / "copy.sqlite", marked=False)
+        assert copy.entry("treaty", "run", 3) == _entry(3)
+        copy.close()
+    assert MarkFile(mark_of(path)).read().seq == 4
+    other.close()
+
+
+def test_totals_of_any_grants_fit_into_a_mark(path):
+    """A hundred revoked grants with prime numbers of answers: the sum has a huge denominator."""
+    ledger = DurableLedger.create(path, DATA, Budget(1000.0))
+    primes = [p for p in range(2, 600) if all(p % q for q in range(2, p))][:100]
+    for p in primes:
+        ledger.grant(Grant(f"t{p}", Budget(1.0), p))
+        ledger.write(_entry(1, f"t{p}"))
+        ledger.revoke(f"t{p}")
+    exact = ledger.committed()[0]
+    ledger.close()
+    mark = MarkFile(mark_of(path)).read()
+    assert 0 <= Fraction(mark.total["epsilon"]) - exact < Fraction(1, 1 << 79)
+    DurableLedger(path).close()
+
+
+def test_a_write_that_failed_leaves_no_total_behind(ledger, path, monkeypatch):
+    pages = ledger._database.execute("PRAGMA page_count").fetchone()[0]
+    ledger._database.execute(f"PRAGMA max_page_count = {pages}")
+    huge = Entry("treaty", "run", 1, (0.0,) * 5000, (1.0,) * 5000, LaplaceDpEvent(10.0))
+    with pytest.raises(Unwritable):
+        ledger.write(huge)
+    ledger._database.execute("PRAGMA max_page_count = 1000000")
+    other = DurableLedger(path)
+    other.grant(Grant("second", Budget(2.0), 1))
+    other.close()
+    ledger.refused({"reason": "nothing"})
+    assert Fraction(MarkFile(mark_of(path)).read().total["epsilon"]) == 3
+
+
+@pytest.mark.parametrize("cap", ["1/0", "x", "-1"])
+def test_a_chain_of_senseless_events_is_refused_in_a_sentence(tmp_path, cap):
+    path = tmp_path / "ledger.sqlite"
+    with pytest.raises((ValueError, ArithmeticError)):
+        DurableLedger._build(path, [("open", vars(DATA)), ("cap", {"epsilon": cap, "delta": "0"})])

@@ -1,6 +1,7 @@
 """Numbers of extreme size: a treaty with them is refused, or its sensitivity holds."""
 
 import math
+from fractions import Fraction
 
 import bench.extremes
 import mpmath
@@ -13,7 +14,7 @@ from treaty.errors import TreatyError
 from treaty.fitness import Moments, RowRisk, risk_of
 from treaty.fitness.summation import BLOCK_ROWS, additions, in_blocks
 from treaty.limits import OutsideLimits
-from treaty.losses import Squared
+from treaty.losses import Huber, Squared
 from treaty.owner import Owner, Query
 from treaty.privacy import Budget, Gaussian, Grant, Laplace, MemoryLedger, sensitivity
 from treaty.terms import loads
@@ -167,6 +168,60 @@ def test_a_loss_that_lies_about_its_bound_moves_an_answer_no_further_than_it_dec
     for one in answers:
         for other in answers:
             assert np.abs(one - other).sum() <= allowed
+
+
+class Shouting(Squared):
+    """A user's own loss that declares a slope of 1 and returns 1e250."""
+
+    name = "shouting"
+
+    def slope(self, score, target):
+        return 1e250 * np.sign(score - target)
+
+    def slope_bound(self, score_bound, target):
+        return 1.0
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize("size", [1e-300, 1e-170, 1e-150, 1e-90, 1.0])
+def test_a_record_whose_square_vanishes_is_held_to_the_bound_as_well(norm, size):
+    x = size * np.array([[1.0, -0.5], [0.3, 1.0]])
+    loss = Shouting().clipped(0.02, norm).on(x)
+    gradient = loss.slope(np.zeros((2, 1)), np.array([[1.0], [-1.0]])) * x
+    order = {"l1": 1, "l2": 2}[norm]
+    assert (np.linalg.norm(gradient, order, axis=1) <= 0.02 * (1 + 1e-12)).all()
+
+
+def test_an_own_loss_that_is_clipped_is_answered():
+    chosen = problem(Shouting().clipped(0.5, "l2"), 2, 0.0, 1.0)
+    x, y = np.tile([0.3, 1.0], (5, 1)), np.array([1.0, 0.0, 0.1, 0.2, 0.3])
+    owner = Owner(
+        "owner",
+        treaty="t",
+        problem=chosen,
+        risk=RowRisk(chosen.loss, x, y),
+        horizon=1,
+        mechanism=Laplace(),
+        ledger=MemoryLedger(Grant("t", Budget(math.inf), 1)),
+    )
+    answer = np.array(owner.answer(Query("t", "r", 1, (0.5, -0.5))).gradient)
+    assert np.linalg.norm(answer) <= 0.5
+
+
+@pytest.mark.parametrize("delta", [1.8e-322, 1e-13])
+def test_a_huber_loss_that_vanishes_is_refused(delta):
+    with pytest.raises(OutsideLimits, match="huber's delta must lie between"):
+        Huber(delta)
+
+
+def test_noise_on_its_grid_keeps_epsilon_for_as_many_answers_as_there_may_be():
+    """OpenDP counts the rounding to the grid: it must not exceed what scales are rounded up by."""
+    from treaty.privacy.laplace import measurement
+
+    budget, answers, dimension = Budget(1e-6), 10**9, 1000
+    scale = Laplace().scale(1.0, budget, answers)
+    spent = measurement(scale, dimension).map(d_in=1.0)
+    assert Fraction(spent) <= Fraction(budget.epsilon) / answers
 
 
 @pytest.mark.parametrize("portion", [1, 1024, 8192, 24_576, 10_000])

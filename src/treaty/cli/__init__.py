@@ -1,5 +1,6 @@
 """The command line: one command a verb."""
 
+import os
 import sys
 from typing import NoReturn
 
@@ -39,6 +40,8 @@ app.add_typer(federation)
 
 def main() -> None:
     """Run the command line; what cannot be done is told in one sentence, with exit code 2."""
+    # Processes that are started from here do not look for code in the current folder either.
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
     try:
         app()
     except TreatyError as error:

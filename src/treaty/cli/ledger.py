@@ -36,6 +36,12 @@ def ledger(
             help="Put a backup in place of a lost ledger; what it may have forgotten counts as spent.",
         ),
     ] = None,
+    new_key: Annotated[
+        bool,
+        typer.Option(
+            "--new-key", help="With --restore: records.key is lost, too; vouch for the records."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Show treaties, budgets granted, spent and left, and every query and refusal; check the chain.
@@ -67,7 +73,7 @@ def ledger(
     check_writable(export)
     check_writable(backup)
     if restore is not None:
-        lost = Home(home).restore(restore)
+        lost = Home(home).restore(restore, new_key=new_key)
         console.print(
             f"Restored. No grant of before is open any more, and ε = {float(lost):g} that may have been "
             "spent unknown to the backup counts as spent.",

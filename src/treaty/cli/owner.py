@@ -23,6 +23,7 @@ def owner(credential: CredentialFolder, home: HomeFolder = Path("treaty-owner"))
     from treaty.federation.agent import Agent
     from treaty.federation.authority import Credential
     from treaty.federation.home import Home
+    from treaty.records.probing import probe
 
     quiet_asyncio()
 
@@ -30,6 +31,8 @@ def owner(credential: CredentialFolder, home: HomeFolder = Path("treaty-owner"))
         now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
         sys.stdout.write(f"{now} {text}\n")
         sys.stdout.flush()
+
+    probe(Home(home).records())
 
     async def run() -> None:
         agent = Agent(Home(home), Credential.load(credential), told=tell)

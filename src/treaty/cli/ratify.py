@@ -41,7 +41,9 @@ def ratify(
     """
     import treaty as t
     from treaty.federation.home import Home
+    from treaty.records.probing import probe
 
+    probe(data)
     owner = Home(home)
     fresh = not owner.folder.exists()
     offer = owner.offer(t.load(treaty), name, epsilon, data, delta=delta, peers=peers)

@@ -116,7 +116,7 @@ def make_federation(
         party = {"name": name, "server": address, "learners": learners}
         write_private(where / "party.toml", tomli_w.dumps(party).encode())
     configuration = server_configuration(parties, host=host, port=port)
-    (folder / "server" / "nats.conf").write_text(configuration)
+    write_private(folder / "server" / "nats.conf", configuration.encode())
     return folder
 
 
@@ -208,13 +208,13 @@ class _Authority:
         return cls(key, made)
 
     def write(self, folder: Path) -> None:
-        folder.mkdir()
+        make_private_folder(folder)
         _write_key(folder / "key.pem", self.key)
-        (folder / "authority.pem").write_bytes(_pem(self.certificate))
+        write_private(folder / "authority.pem", _pem(self.certificate))
 
     def issue(self, folder: Path, name: str, *, server: bool = False) -> None:
         """Write a key, a certificate for a name, and the authority's certificate into a folder."""
-        folder.mkdir(parents=True)
+        make_private_folder(folder)
         key = ec.generate_private_key(ec.SECP256R1())
         names: list[x509.GeneralName] = [_general_name(name)]
         if server and name == "localhost":
@@ -229,8 +229,8 @@ class _Authority:
             .sign(self.key, hashes.SHA256())
         )
         _write_key(folder / "key.pem", key)
-        (folder / "certificate.pem").write_bytes(_pem(made))
-        (folder / "authority.pem").write_bytes(_pem(self.certificate))
+        write_private(folder / "certificate.pem", _pem(made))
+        write_private(folder / "authority.pem", _pem(self.certificate))
 
 
 def _name(text: str) -> x509.Name:

@@ -196,8 +196,19 @@ class Conductor:
         for past in self._journal.rounds():
             if past.number != self._learner.round:
                 raise TreatyError(f"{self._journal.path}: round {self._learner.round} is missing")
+            self._check_past(past)
             self._learner.ask(past.bloc)
             self._tell(past)
+
+    def _check_past(self, past: Round) -> None:
+        """Refuse a round of the journal that this learner cannot have had."""
+        dimension = self._plan.problem.dimension
+        sound = 0 <= past.bloc < len(self._blocs) and past.answers
+        if not sound or not past.answers.keys() <= set(self._blocs[past.bloc].members):
+            raise TreatyError(f"{self._journal.path}: round {past.number} is with nobody")
+        for values in past.answers.values():
+            if len(values) != dimension or not all(math.isfinite(value) for value in values):
+                raise TreatyError(f"{self._journal.path}: round {past.number} holds no gradient")
 
     def _tell(self, past: Round) -> None:
         bloc = self._blocs[past.bloc]

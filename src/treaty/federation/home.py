@@ -74,6 +74,12 @@ class Home:
         """The secret with which records are fingerprinted."""
         return self.folder / "records.key"
 
+    def records(self) -> Path:
+        """Return where the records are."""
+        if not self.owner_file.exists():
+            raise TreatyError(f"{self.folder}: nothing has been ratified here yet")
+        return Path(read_plain(Whereabouts, self.owner_file).data)
+
     def ledger(self) -> DurableLedger:
         """Open the ledger."""
         return DurableLedger(self.ledger_file)
@@ -176,6 +182,11 @@ class Home:
     def ratify(self, offer: Offer, data: str | Path) -> None:
         """Write the grant into the ledger, and keep the treaty; from now on it is answered."""
         source = open_source(data)
+        if not self.ledger_file.exists() and any((self.folder / "treaties").glob("*.toml")):
+            raise TreatyError(
+                f"{self.ledger_file}: is gone, and treaties have been ratified here: put it back, or "
+                "restore a backup of it (treaty ledger --restore)"
+            )
         make_private_folder(self.folder)
         close_to_others(self.folder)
         if not self.ledger_file.exists() and not self.policy_file.exists():
@@ -205,8 +216,7 @@ class Home:
     def open(self) -> "OpenHome":
         """Open everything an agent needs, and check that the records are those of the ledger."""
         policy = Policy.load(self.policy_file)
-        if not self.owner_file.exists():
-            raise TreatyError(f"{self.folder}: nothing has been ratified here yet")
+        source_file = self.records()
         where = read_plain(Whereabouts, self.owner_file)
         close_to_others(self.folder)
         use = _InUse(self.folder, shared=True)
@@ -221,30 +231,44 @@ class Home:
             if policy.total_epsilon < ledger.cap[0] or policy.total_delta < most_delta:
                 epsilon = min(policy.total_epsilon, float(ledger.cap[0]))
                 ledger.set_cap(Budget(epsilon, min(policy.total_delta, float(most_delta))))
-            source = open_source(where.data)
+            source = open_source(source_file)
             return OpenHome(self.folder, where.name, policy, ledger, source, self._key(), use)
         except BaseException:
             ledger.close()
             use.end()
             raise
 
-    def restore(self, backup: str | Path) -> Fraction:
+    def restore(self, backup: str | Path, *, new_key: bool = False) -> Fraction:
         """Put a backup in place of a ledger that is lost or damaged; return the ε counted as lost.
 
-        Where the key of the records is lost as well, a new one is made.
+        Args:
+            backup: the copy.
+            new_key: whether the key of the records is lost as well, so that the owner vouches for them.
         """
-        if not self.owner_file.exists():
-            raise TreatyError(f"{self.folder}: nothing has been ratified here yet")
-        source = open_source(read_plain(Whereabouts, self.owner_file).data)
+        source = open_source(self.records())
+        policy = Policy.load(self.policy_file)
         close_to_others(self.folder)
         use = _InUse(self.folder, shared=False)
         try:
-            if not self.key_file.exists():
-                write_private(self.key_file, secrets.token_bytes(KEY_BYTES))
-            columns = list(source.schema)[:1]
-            records = sum(block.height for block in source.blocks(columns))
-            dataset = Dataset(records, source.fingerprint(self._key()))
-            return DurableLedger.restore(self.ledger_file, Path(backup), dataset)
+            if self.key_file.exists() == new_key:
+                raise TreatyError(
+                    f"{self.key_file}: is there, so no new key is needed"
+                    if new_key
+                    else f"{self.key_file}: is missing. If the records are the very ones that the "
+                    "backup guards, say so with --new-key"
+                )
+            key = secrets.token_bytes(KEY_BYTES) if new_key else self._key()
+            records = sum(block.height for block in source.blocks(list(source.schema)[:1]))
+            dataset = Dataset(records, source.fingerprint(key))
+            copy = DurableLedger(backup, marked=False)
+            guarded = copy.dataset
+            copy.close()
+            if guarded.records != records or (guarded != dataset and not new_key):
+                raise TreatyError(_changed(str(backup), dataset, guarded))
+            lost = DurableLedger.restore(self.ledger_file, Path(backup), dataset, policy.cap)
+            if new_key:
+                write_private(self.key_file, key)
+            return lost
         finally:
             use.end()
 

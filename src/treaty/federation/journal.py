@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from treaty.errors import TreatyError
-from treaty.logbook import Logbook
+from treaty.logbook import Broken, Logbook
 from treaty.logbook.doubles import packed, unpacked
+from treaty.logbook.logbook import put_in_place
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,15 @@ CREATE TABLE rounds(round INTEGER PRIMARY KEY, seq INTEGER NOT NULL);
         wanted = json.dumps(setting, sort_keys=True)
         if not path.exists():
             body = {"run": secrets.token_hex(16), "treaty": treaty, "setting": wanted}
-            self._make(path, [("run", body)])
+            unfinished = path.with_name(path.name + ".unfinished")
+            self._build(unfinished, [("run", body)])
+            put_in_place(unfinished, path)
         super().__init__(path)
         try:
             self.verify()
             row = self._one("SELECT run, treaty, setting FROM runs")
-            assert row is not None
+            if row is None:
+                raise Broken(f"{self.path}: it is of no run")
             self.run = str(row[0])
             if row[1:] != (treaty, wanted):
                 raise TreatyError(
@@ -100,9 +104,11 @@ CREATE TABLE rounds(round INTEGER PRIMARY KEY, seq INTEGER NOT NULL);
     def rounds(self) -> Iterator[Round]:
         """Return every round that is over, in order."""
         for (seq,) in self._all("SELECT seq FROM rounds ORDER BY round"):
-            body = self._event(seq)
-            answers = {int(owner): unpacked(text) for owner, text in body["answers"].items()}
-            yield Round(body["round"], body["bloc"], answers)
+            with self._sound():
+                body = self._event(seq)
+                answers = {int(owner): unpacked(text) for owner, text in body["answers"].items()}
+                past = Round(body["round"], body["bloc"], answers)
+            yield past
 
     @classmethod
     def _index(

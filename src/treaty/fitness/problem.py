@@ -7,7 +7,13 @@ import numpy as np
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
-from treaty.limits import check_magnitude, check_size
+from treaty.limits import (
+    LARGEST_GRADIENT,
+    SMALLEST_GRADIENT,
+    OutsideLimits,
+    check_magnitude,
+    check_size,
+)
 from treaty.losses import Domain, Loss, Norm
 
 
@@ -53,6 +59,11 @@ class Problem:
             raise TreatyError(
                 f"the gradient of the {self.loss.name} loss has no bound here: "
                 "give a finite theta_max, or clip the gradient"
+            )
+        if not SMALLEST_GRADIENT <= bound <= LARGEST_GRADIENT:
+            raise OutsideLimits(
+                f"the largest gradient Ξ must lie between {SMALLEST_GRADIENT:g} and "
+                f"{LARGEST_GRADIENT:g}, not {bound:g}"
             )
         return bound
 

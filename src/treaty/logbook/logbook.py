@@ -57,7 +57,7 @@ class Logbook(ABC):
     """Events in a file, oldest first, for a subclass that says what they mean.
 
     Args:
-        path: the file; it must have been made with `_make`.
+        path: the file; it must have been made with `_build`.
     """
 
     noun: ClassVar[str]
@@ -95,30 +95,27 @@ class Logbook(ABC):
             raise
 
     @classmethod
-    def _make(cls, path: Path, events: list[tuple[str, dict[str, Any]]]) -> None:
-        """Make the file with its first events: it is there whole, or not at all."""
-        if path.exists():
-            raise TreatyError(f"{path}: there is a {cls.noun} already")
-        unfinished = path.with_name(path.name + ".unfinished")
-        for left in (unfinished, *beside(unfinished)):
+    def _build(cls, path: Path, events: list[tuple[str, dict[str, Any]]]) -> tuple[int, bytes]:
+        """Make a file with its first events; return the number and the hash of the last one."""
+        for left in (path, *beside(path)):
             left.unlink(missing_ok=True)
-        make_private_file(unfinished)
-        database = sqlite3.connect(unfinished, isolation_level=None)
+        make_private_file(path)
+        database = sqlite3.connect(path, isolation_level=None)
         try:
             database.execute("PRAGMA synchronous = FULL")
             database.executescript(
                 f"BEGIN; {_EVENTS} {cls.layout} PRAGMA user_version = {cls.format}; "
                 f"PRAGMA application_id = {cls.application};"
             )
+            last = (0, START)
             for kind, body in events:
-                _append(database, cls, kind, body)
+                last = _append(database, cls, kind, body)
             database.execute("COMMIT")
+            return last
         except sqlite3.OperationalError as error:
             raise Unwritable(f"{path}: cannot be written ({error})") from error
         finally:
             database.close()
-        unfinished.replace(path)
-        sync_folder(path.parent)
 
     def _prepare(self) -> None:
         run = self._database.execute
@@ -238,7 +235,7 @@ class Logbook(ABC):
             raise Broken(f"{self.path}: event {last + 1} is not what was written")
         try:
             self._index(again, kind, json.loads(text), seq)
-        except (KeyError, TypeError, ValueError, sqlite3.Error) as error:
+        except (LookupError, TypeError, ValueError, ArithmeticError, sqlite3.Error) as error:
             raise Broken(f"{self.path}: event {seq} ({kind}) is not understood") from error
         return seq, expected
 
@@ -278,8 +275,7 @@ class Logbook(ABC):
             make_private_file(unfinished)
             with self._explained(), contextlib.closing(sqlite3.connect(unfinished)) as copy:
                 self._database.backup(copy)
-            unfinished.replace(path)
-            sync_folder(path.parent)
+            put_in_place(unfinished, path)
         except OSError as error:
             raise TreatyError(f"{path}: cannot be written ({error.strerror})") from error
 
@@ -379,6 +375,12 @@ def _append(
     database.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", (seq, when, kind, text, digest))
     of._index(database, kind, body, seq)  # pyright: ignore[reportPrivateUsage]
     return seq, digest
+
+
+def put_in_place(finished: Path, path: Path) -> None:
+    """Give a finished file its name: it is there whole, or not at all."""
+    finished.replace(path)
+    sync_folder(path.parent)
 
 
 def beside(path: Path) -> list[Path]:

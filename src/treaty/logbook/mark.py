@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from treaty.errors import TreatyError
-from treaty.private_files import make_private_file
+from treaty.private_files import make_private_file, write_private
 
 _SLOT = 1024
 """Bytes of a slot. Two take turns, so that one is whole even if the writing of the other is cut."""
@@ -46,6 +46,8 @@ class MarkFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.reached = 0
+        """The event that the mark is known to have come to."""
         self._descriptor = -1
         self._synced = -_SYNCED_EVERY
 
@@ -69,6 +71,7 @@ class MarkFile:
         try:
             slots = self._slots()
             standing = max((slot.seq for slot in slots if slot is not None), default=0)
+            self.reached = max(standing, mark.seq)
             if standing >= mark.seq:
                 return
             older = min(range(2), key=lambda i: 0 if (slot := slots[i]) is None else slot.seq)
@@ -99,6 +102,11 @@ class MarkFile:
         self._open()
         data = os.pread(self._descriptor, 2 * _SLOT, 0)
         return [_unpacked(data[i * _SLOT : (i + 1) * _SLOT]) for i in range(2)]
+
+
+def write_mark(path: Path, mark: Mark) -> None:
+    """Put a mark in place of whatever was there, on the disk before this returns."""
+    write_private(path, _packed(mark))
 
 
 def _packed(mark: Mark) -> bytes:

@@ -47,8 +47,8 @@ class Clipped(Loss):
 
     def on(self, x: FloatArray) -> Loss:
         """Return the loss of these rows, with the slope limited to ±C/‖x‖ row by row."""
-        size = np.abs(x).sum(axis=1) if self.norm == "l1" else np.sqrt(np.square(x).sum(axis=1))
-        return _SlopeLimited(self.loss, (self.limit / np.maximum(size, 1e-290))[:, None])
+        size = np.abs(x).sum(axis=1) if self.norm == "l1" else _euclidean(x)
+        return _SlopeLimited(self.loss.on(x), (self.limit / np.maximum(size, 1e-290))[:, None])
 
     def gradient_bound(self, domain: Domain, theta_max: float, norm: Norm) -> float:
         """Return the smaller of the unclipped bound and C, converted between norms.
@@ -61,6 +61,15 @@ class Clipped(Loss):
             else self.limit
         )
         return min(float(widened), self.loss.gradient_bound(domain, theta_max, norm))
+
+
+def _euclidean(x: FloatArray) -> FloatArray:
+    """Return ‖x‖₂ of every row; where squares would vanish, an upper bound of it."""
+    size = np.sqrt(np.square(x).sum(axis=1))
+    if len(size) and size.min() < 1e-100:
+        tiny = size < 1e-100
+        size[tiny] = np.abs(x[tiny]).max(axis=1) * np.sqrt(x.shape[1])
+    return size
 
 
 class _SlopeLimited(Loss):

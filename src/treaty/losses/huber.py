@@ -6,6 +6,7 @@ import numpy as np
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
+from treaty.limits import check_size
 from treaty.losses.base import Loss
 
 
@@ -24,6 +25,7 @@ class Huber(Loss):
     def __init__(self, delta: float = 1.0) -> None:
         if not delta > 0:
             raise TreatyError(f"huber's delta must be positive, not {delta}")
+        check_size("huber's delta", delta)
         self.delta = delta
 
     def value(self, score: FloatArray, target: FloatArray) -> FloatArray:

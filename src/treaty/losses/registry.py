@@ -58,7 +58,7 @@ def loss_named(name: str, parameters: dict[str, float] | None = None) -> Loss:
 
 def _own(path: str) -> type[Loss]:
     module_name, colon, class_name = path.partition(":")
-    if not (colon and class_name.isidentifier() and module_name.replace(".", "_").isidentifier()):
+    if not (colon and all(part.isidentifier() for part in [class_name, *module_name.split(".")])):
         raise TreatyError(f'a loss of your own is written "my_losses:Pinball", not "{path}"')
     try:
         kind = getattr(importlib.import_module(module_name), class_name)
@@ -69,6 +69,10 @@ def _own(path: str) -> type[Loss]:
         ) from error
     except AttributeError as error:
         raise TreatyError(f'loss "{path}": {module_name} has no class {class_name}') from error
+    except Exception as error:
+        raise TreatyError(
+            f'loss "{path}": {module_name} fails ({type(error).__name__}: {error})'
+        ) from error
     if not (isinstance(kind, type) and issubclass(kind, Loss)):
         raise TreatyError(f'loss "{path}" is not a subclass of treaty.losses.Loss')
     return kind

@@ -8,6 +8,8 @@ from dp_accounting.pld import common, privacy_loss_distribution
 
 from treaty.privacy.budget import Budget
 
+LOOSEST = 500.0
+"""Above this ε, δ buys next to nothing, and its exponential overflows."""
 SOLVER_SLACK = 1.0 + 1e-7
 """What σ is multiplied by, against the rounding of its solver."""
 
@@ -21,7 +23,7 @@ def pure_epsilon_each(budget: Budget, answers: int) -> float:
     loss dp-accounting composes tightly and rounds up.
     """
     plain = budget.epsilon / answers
-    if budget.delta == 0 or budget.unlimited or answers == 1:
+    if budget.delta == 0 or budget.epsilon > LOOSEST or answers == 1:
         return plain
 
     def spent(each: float) -> float:

@@ -7,6 +7,8 @@ file tells how far it has come, so that an older copy shows.
 """
 
 import functools
+import itertools
+import math
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,12 +19,15 @@ from typing import Any, ClassVar
 
 from treaty.errors import Refusal, TreatyError
 from treaty.logbook import Broken, Logbook, Mark, Unwritable
-from treaty.logbook.logbook import beside
-from treaty.logbook.mark import MarkFile
+from treaty.logbook.logbook import beside, put_in_place
+from treaty.logbook.mark import MarkFile, write_mark
 from treaty.privacy.budget import Budget
 from treaty.privacy.entries import plain_entry, read_entry
 from treaty.privacy.ledger import Entry, Grant, charge, check_room
-from treaty.private_files import sync_folder
+from treaty.private_files import write_private
+
+_FINE = 1 << 80
+"""Totals in marks are multiples of 1 over this."""
 
 
 @dataclass(frozen=True)
@@ -89,12 +94,20 @@ CREATE TABLE answers(
     def create(cls, path: str | Path, dataset: Dataset, cap: Budget) -> "DurableLedger":
         """Make a new ledger for a dataset, with a cap over all treaties together."""
         path = Path(path)
-        if mark_of(path).exists() and not path.exists():
+        if path.exists():
+            raise TreatyError(f"{path}: there is a ledger already")
+        first = [("open", {**vars(dataset)}), ("cap", _plain(cap))]
+        standing = _standing_mark(path)
+        if mark_of(path).exists() and (standing is None or standing.seq > len(first)):
             raise TreatyError(
                 f"{path}: {mark_of(path).name} tells of a ledger that is gone: put it back, or "
                 "restore a backup of it (treaty ledger --restore)"
             )
-        cls._make(path, [("open", {**vars(dataset)}), ("cap", _plain(cap))])
+        unfinished = path.with_name(path.name + ".unfinished")
+        head = cls._build(unfinished, first)
+        # The mark first: a ledger is never without one.
+        write_mark(mark_of(path), _mark(head, (Fraction(0), Fraction(0))))
+        put_in_place(unfinished, path)
         return cls(path)
 
     def close(self) -> None:
@@ -106,13 +119,12 @@ CREATE TABLE answers(
         """Refuse a ledger that has not come as far as its mark says."""
         mark = self._marks.read()
         if mark is None:
-            if self._one("SELECT 1 FROM events WHERE kind NOT IN ('open', 'cap') LIMIT 1"):
-                raise Broken(
-                    f"{self.path}: {self._marks.path.name} beside it is missing, so nobody can tell "
-                    "whether this ledger has forgotten answers. If it is a backup, put it back with "
-                    "treaty ledger --restore"
-                )
-        elif not self.holds(mark):
+            raise Broken(
+                f"{self.path}: {self._marks.path.name} beside it is missing, so nobody can tell whether "
+                "this ledger has forgotten answers. If it is a backup, put it back with treaty ledger "
+                "--restore"
+            )
+        if not self.holds(mark):
             seq, _ = self._head()
             raise Broken(
                 f"{self.path}: this ledger has forgotten: it ends with event {seq:,}, and event "
@@ -219,34 +231,48 @@ CREATE TABLE answers(
         )
         if row is None:
             return None
-        with self._lock, self._explained():
+        with self._lock, self._sound():
             if not self._database.in_transaction:
-                self._settle()
+                self._secure(row[0])
             return read_entry(self._event(row[0]))
+
+    def _secure(self, seq: int) -> None:
+        """Make sure of an event that another process has written: it may have been cut off just then."""
+        self._settle()
+        if self._marked and seq > self._marks.reached:
+            self._raise_mark()
 
     def write(self, entry: Entry) -> Entry:
         """Write an entry, spending one answer of its grant, or refuse and write nothing.
 
         Returns what stands: where another agent was faster with the same question, its answer.
         """
-        with self._writing():
-            before = self.entry(entry.treaty, entry.run, entry.round)
-            if before is not None and before.theta == entry.theta:
-                return before
-            grants = {grant.treaty: (grant, given) for grant, given in self.grants()}
-            grant, given = grants.get(entry.treaty, (None, 0))
-            check_room(entry, grant, given, before)
-            assert grant is not None
-            grants[entry.treaty] = (grant, given + 1)
-            forgotten = charges, deltas = self.forgotten()
-            charges += sum((charge(g, n) for g, n in grants.values()), Fraction(0))
-            deltas += sum((Fraction(g.budget.delta) for g, n in grants.values() if n), Fraction(0))
-            most_epsilon, most_delta = self.cap
-            if charges > most_epsilon or deltas > most_delta:
-                raise Refusal("the cap over all treaties of this dataset is reached")
-            self._append("answer", plain_entry(entry))
-            self._total = _committed(forgotten, grants.values())
-            return entry
+        try:
+            with self._writing():
+                before = self.entry(entry.treaty, entry.run, entry.round)
+                if before is None or before.theta != entry.theta:
+                    self._check_and_append(entry, before)
+                    return entry
+        finally:
+            self._total = None
+        again = self.entry(entry.treaty, entry.run, entry.round)
+        assert again == before
+        return before
+
+    def _check_and_append(self, entry: Entry, before: Entry | None) -> None:
+        grants = {grant.treaty: (grant, given) for grant, given in self.grants()}
+        grant, given = grants.get(entry.treaty, (None, 0))
+        check_room(entry, grant, given, before)
+        assert grant is not None
+        grants[entry.treaty] = (grant, given + 1)
+        forgotten = charges, deltas = self.forgotten()
+        charges += sum((charge(g, n) for g, n in grants.values()), Fraction(0))
+        deltas += sum((Fraction(g.budget.delta) for g, n in grants.values() if n), Fraction(0))
+        most_epsilon, most_delta = self.cap
+        if charges > most_epsilon or deltas > most_delta:
+            raise Refusal("the cap over all treaties of this dataset is reached")
+        self._append("answer", plain_entry(entry))
+        self._total = _committed(forgotten, grants.values())
 
     def answers_given(self, treaty: str) -> int:
         """Return how many answers this treaty has had."""
@@ -299,17 +325,19 @@ CREATE TABLE answers(
             copied.close()
 
     @classmethod
-    def restore(cls, path: Path, backup: Path, dataset: Dataset) -> Fraction:
+    def restore(cls, path: Path, backup: Path, dataset: Dataset, cap: Budget) -> Fraction:
         """Put a backup in place of a ledger that is lost or damaged; return the ε that counts as lost.
 
         What was answered after the backup is not in it. So every grant that was open is closed and
-        counts as spent in full; and if more had been granted since, as the mark tells, that counts as
-        spent as well; without a mark, everything under the cap does. What was there is kept beside.
+        counts as spent in full. If more had been granted since, as the mark or the ledger that stands
+        there tells, that counts as spent as well; without a mark, all that any cap allows does. What was
+        there is kept beside.
 
         Args:
             path: where the ledger belongs.
             backup: the copy.
-            dataset: the records, with a fingerprint under the owner's present key.
+            dataset: the records, as they must be in the end.
+            cap: the policy's.
         """
         unfinished = path.with_name(path.name + ".restored")
         for left in (unfinished, *beside(unfinished)):
@@ -317,39 +345,50 @@ CREATE TABLE answers(
         source = cls(backup, marked=False)
         try:
             source.verify()
-            if source.dataset.records != dataset.records:
-                raise TreatyError(
-                    f"{backup}: it guards {source.dataset.records:,} records, and there are "
-                    f"{dataset.records:,}"
-                )
             source._copy(unfinished)
         finally:
             source.close()
+        mark, standing = _standing_mark(path), cls._standing(path)
+        totals = [total for _, total in standing]
+        if mark is not None:
+            totals.append((Fraction(mark.total["epsilon"]), Fraction(mark.total["delta"])))
+        else:
+            totals += [(Fraction(cap.epsilon), Fraction(cap.delta)), *(c for c, _ in standing)]
         copy = cls(unfinished, marked=False)
         try:
-            lost = copy._close_all(dataset, _standing_mark(path))
+            if mark is None:
+                totals.append(copy.cap)
+            lost = copy._close_all(dataset, totals)
+            head, total = copy._head(), copy.committed()
         finally:
             copy.close()
-        for left in (path, *beside(path), mark_of(path)):
-            if left.exists():
-                left.replace(left.with_name(left.name + ".replaced"))
-        unfinished.replace(path)
-        sync_folder(path.parent)
-        restored = cls(path, marked=False)
-        try:
-            restored._raise_mark()
-        finally:
-            restored.close()
+        _keep_aside(path)
+        # Until the mark is replaced, the old one refuses the new ledger: never the other way round.
+        put_in_place(unfinished, path)
+        write_mark(mark_of(path), _mark(head, total))
         return lost
 
-    def _close_all(self, dataset: Dataset, mark: Mark | None) -> Fraction:
+    @classmethod
+    def _standing(cls, path: Path) -> list[tuple[tuple[Fraction, ...], tuple[Fraction, ...]]]:
+        """Return the cap and the total of the ledger that stands at a place, if it can be read."""
+        try:
+            there = cls(path, marked=False)
+        except TreatyError:
+            return []
+        try:
+            with there._sound():
+                return [(there.cap, there.committed())]
+        except TreatyError:
+            return []
+        finally:
+            there.close()
+
+    def _close_all(self, dataset: Dataset, totals: list[tuple[Fraction, ...]]) -> Fraction:
         """Write down that this is a restored copy, and what it may have forgotten."""
         with self._writing():
             before, known = self.spent(), self.committed()
-            were = self.cap
-            if mark is not None:
-                were = Fraction(mark.total["epsilon"]), Fraction(mark.total["delta"])
-            epsilon, delta = (max(Fraction(0), a - b) for a, b in zip(were, known, strict=True))
+            epsilon = max([total[0] for total in totals] + [known[0]]) - known[0]
+            delta = max([total[1] for total in totals] + [known[1]]) - known[1]
             body = {**vars(dataset), "epsilon": str(epsilon), "delta": str(delta)}
             self._append("restoration", body)
             return self.spent() - before
@@ -358,6 +397,10 @@ CREATE TABLE answers(
     def _index(
         cls, database: sqlite3.Connection, kind: str, body: dict[str, Any], seq: int
     ) -> None:
+        if kind in ("grant", "cap", "restoration"):
+            epsilon, delta = _fraction(body["epsilon"]), _fraction(body["delta"])
+            if epsilon < 0 or delta < 0 or (kind == "grant" and body["answers"] < 1):
+                raise ValueError(kind)
         if kind == "grant":
             database.execute(
                 "INSERT INTO grants VALUES (?, ?, ?, ?, 0, 0)",
@@ -395,6 +438,19 @@ def mark_of(path: Path) -> Path:
     return path.with_name(path.stem + ".mark")
 
 
+def _keep_aside(path: Path) -> None:
+    """Copy what stands at a place, and what SQLite left beside it, under new names."""
+    number = next(
+        n for n in itertools.count(1) if not path.with_name(f"{path.name}.replaced{n}").exists()
+    )
+    for file in (path, *beside(path), mark_of(path)):
+        if file.exists():
+            kept = file.with_name(f"{file.name}.replaced{number}")
+            write_private(kept, file.read_bytes())
+    for file in beside(path):
+        file.unlink(missing_ok=True)
+
+
 def _standing_mark(path: Path) -> Mark | None:
     """Return what a ledger's mark tells; None if it is lost or damaged, too."""
     marks = MarkFile(mark_of(path))
@@ -421,7 +477,9 @@ def _committed(
 
 
 def _mark(head: tuple[int, bytes], total: tuple[Fraction, Fraction]) -> Mark:
-    return Mark(head[0], head[1].hex(), {"epsilon": str(total[0]), "delta": str(total[1])})
+    """Return the mark of a ledger; its total is rounded up, so that it stays short."""
+    epsilon, delta = (Fraction(math.ceil(part * _FINE), _FINE) for part in total)
+    return Mark(head[0], head[1].hex(), {"epsilon": str(epsilon), "delta": str(delta)})
 
 
 def _plain(budget: Budget) -> dict[str, str]:

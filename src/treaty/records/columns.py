@@ -3,6 +3,7 @@
 No rule ever drops a record: n_i is public, and a count that depended on a record would leak it.
 """
 
+from collections import Counter
 from typing import Annotated, Literal
 
 import numpy as np
@@ -31,7 +32,7 @@ def _ordered(bounds: Bounds) -> Bounds:
 
 
 def _distinct(categories: tuple[str, ...]) -> tuple[str, ...]:
-    twice = sorted({c for c in categories if categories.count(c) > 1})
+    twice = sorted(c for c, count in Counter(categories).items() if count > 1)
     if twice:
         raise ValueError(f"the category {', '.join(twice)} is listed twice")
     return categories
@@ -91,7 +92,7 @@ class OneHot(Plain):
     """
 
     kind: Literal["one-hot"]
-    categories: Annotated[tuple[str, ...], Field(min_length=1)]
+    categories: Annotated[tuple[str, ...], Field(min_length=1, max_length=2000)]
 
     _categories_distinct = field_validator("categories")(_distinct)
 

@@ -7,6 +7,7 @@ from typing import IO
 
 import numpy as np
 import polars as pl
+from polars.exceptions import PolarsError
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
@@ -17,7 +18,7 @@ from treaty.records.columns import Feature, Target
 from treaty.records.counts import Counts
 from treaty.records.dictionary import Dictionary, DictionaryTerms
 from treaty.records.fitting import bounds_dictionary, encoded_columns, fit_dictionary
-from treaty.records.sources import Source
+from treaty.records.sources import Source, first_line
 
 IN_MEMORY = 1 << 30
 """Bytes of encoded rows kept in memory; more go to an unnamed temporary file."""
@@ -58,6 +59,11 @@ class Encoder:
                 y = self.target.encode(frame[self.target.column], counts)
             except TreatyError as error:
                 raise TreatyError(f"{source.label}: {error}") from error
+            except PolarsError as error:
+                raise TreatyError(
+                    f"{source.label}: a column is of a type that cannot be encoded "
+                    f"({first_line(error)})"
+                ) from error
             counts.rows += len(frame)
             yield x, y
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from treaty.errors import TreatyError
 from treaty.records import Counts, Source
-from treaty.records.columns import as_numbers
+from treaty.records.columns import as_number, as_numbers
 
 MOST_CATEGORIES = 30
 ROWS_READ = 200_000
@@ -26,13 +26,19 @@ def blank_draft(source: Source, *, target: str, by: str | None) -> str:
         by: the column that names the owner, if there is one; it becomes no feature.
     """
     source.require([target, *([by] if by else [])])
-    parts = [_HEAD.format(file=source.path.name) + _TO_FILL_IN]
+    values = [name for name in source.schema if not math.isnan(as_number(name))]
+    if values and not source.has_types:
+        raise TreatyError(
+            f"{source.label}: its first line holds a number, {values[0]}, and so may be a record "
+            "instead of the names of columns: give a file with names"
+        )
+    parts = [_HEAD.format(file="private rows") + _TO_FILL_IN]
     for column, kind in source.schema.items():
         name = json.dumps(column)
         if column in (target, by):
             continue
         if kind.is_temporal() or kind.is_nested():
-            parts.append(f"# {column} is left out: a column of type {kind}.\n")
+            parts.append(f"# {column} is left out: a column of type {kind.base_type().__name__}.\n")
         elif source.has_types and not (kind.is_numeric() or kind == pl.Boolean):
             parts.append(
                 f'[features.{name}]\nkind = "one-hot"           # or ordinal\n'

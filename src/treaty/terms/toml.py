@@ -11,6 +11,9 @@ from treaty.errors import TreatyError
 from treaty.plain import parse_toml, read_toml
 from treaty.terms.document import VERSION, Treaty
 
+LARGEST_DICTIONARY = 1 << 28
+"""Bytes of a dictionary beside a treaty."""
+
 
 def load(path: str | Path) -> Treaty:
     """Read a treaty from a TOML file; a dictionary kept in a JSON file beside it is read too.
@@ -34,18 +37,24 @@ def _validated(data: dict[str, Any], path: Path | None, where: str) -> Treaty:
     version = data.get("version")
     if isinstance(version, int) and version > VERSION:
         raise TreatyError(
-            f"{where}: this treaty is of version {version}, and this program understands "
+            f"{where}: this treaty is of version {_shown(version)}, and this program understands "
             f"versions up to {VERSION}: install a newer one"
         )
     if version is None:
         raise TreatyError(f"{where}: version is missing; write version = {VERSION}")
     if version != VERSION:
-        raise TreatyError(f"{where}: version must be {VERSION}, not {version!r}")
+        raise TreatyError(f"{where}: version must be {VERSION}, not {_shown(version)}")
     _read_dictionary(data, path, where)
     try:
         return Treaty.model_validate(data)
     except ValidationError as error:
         raise TreatyError(f"{where}: {_sentence(error)}") from error
+    except (ValueError, ArithmeticError, RecursionError) as error:
+        if isinstance(error, TreatyError):
+            raise
+        raise TreatyError(
+            f"{where}: a number in it is too long, or it is nested too deeply"
+        ) from error
 
 
 def dumps(treaty: Treaty) -> str:
@@ -59,7 +68,13 @@ def _read_dictionary(data: dict[str, Any], path: Path | None, where: str) -> Non
     if not isinstance(name, str):
         return
     beside = Path(name) if path is None else path.parent / name
+    if Path(name).name != name or (beside.exists() and not beside.is_file()):
+        raise TreatyError(
+            f"{where}: fitted names {name!r:.100}, which is no file beside the treaty"
+        )
     try:
+        if beside.stat().st_size > LARGEST_DICTIONARY:
+            raise TreatyError(f"{beside}: too large for a dictionary")
         data["fitted"] = json.loads(beside.read_text(encoding="utf-8"))
     except OSError as error:
         raise TreatyError(
@@ -67,6 +82,15 @@ def _read_dictionary(data: dict[str, Any], path: Path | None, where: str) -> Non
         ) from error
     except (ValueError, RecursionError) as error:
         raise TreatyError(f"{beside}: not valid JSON: {error}") from error
+
+
+def _shown(value: object) -> str:
+    """Return a value as it is written, or only its kind if it is too large to show."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):
+        text = ""
+    return text if 0 < len(text) <= 200 else f"such a {type(value).__name__}"
 
 
 def _sentence(error: ValidationError) -> str:
@@ -86,7 +110,7 @@ def _sentence(error: ValidationError) -> str:
     elif first["type"] in ("union_tag_not_found", "union_tag_invalid"):
         place, message = f"{place}.kind", 'must be "number", "one-hot" or "ordinal"'
     elif first["type"] != "value_error":
-        message = f"{message[0].lower()}{message[1:]}, not {first['input']!r}"
+        message = f"{message[0].lower()}{message[1:]}, not {_shown(first['input'])}"
     more = error.error_count() - 1
     rest = f" (and {more} more)" if more else ""
     return f"{place}: {message}{rest}" if place else f"{message}{rest}"
