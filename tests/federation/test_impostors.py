@@ -96,9 +96,12 @@ def test_a_cut_connection_comes_back_with_tls_only(world):
         world.stop()
         async with Impostor(world.port) as impostor:
             await until(lambda: impostor.visits >= 3)
-            agent.stop()
-            await working
-            return impostor.heard
+        # And when the real one is there again, so is the owner.
+        world.start()
+        await until(lambda: "the connection is back" in said)
+        agent.stop()
+        await working
+        return impostor.heard
 
     try:
         assert _only_tls(run(visit()))

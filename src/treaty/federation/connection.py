@@ -15,6 +15,23 @@ Told = Callable[[str], None]
 """Is told in words what happens to a connection."""
 
 
+class _Client(Client):
+    """A client that gets over a failed handshake.
+
+    nats-py waits for the end of a connection whose upgrade to TLS has failed, and never hears of it: one
+    visit of whoever does not speak TLS, and it would never try again.
+    """
+
+    async def _process_connect_init(self) -> None:
+        try:
+            await super()._process_connect_init()
+        except BaseException:
+            failed, self._transport = self._transport, None
+            if failed is not None:
+                failed.close()
+            raise
+
+
 async def connect(
     credential: Credential, *, patience: float = 20.0, told: Told | None = None
 ) -> Client:
@@ -45,7 +62,7 @@ async def connect(
 
         return tell
 
-    connection = Client()
+    connection = _Client()
     try:
         # Until the server is there the client tries again by itself; so it does after every cut.
         await asyncio.wait_for(
