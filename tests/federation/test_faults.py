@@ -61,7 +61,7 @@ STEPS = {
     "before the transaction": 'before(durable.DurableLedger, "write")',
     "inside the transaction": 'before(logbook.Logbook, "_append")',
     "in the write-ahead file, not in the one file": 'before(durable.DurableLedger, "_settle")',
-    "in the one file, not in its mark": 'before(durable.DurableLedger, "_raise_mark")',
+    "in the one file, not in its mark": 'before(durable.DurableLedger, "_write_mark")',
     "committed, not sent": 'before(Agent, "_send")',
     "sent": 'after(Agent, "_send")',
 }

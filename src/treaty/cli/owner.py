@@ -32,10 +32,12 @@ def owner(credential: CredentialFolder, home: HomeFolder = Path("treaty-owner"))
         sys.stdout.write(f"{now} {text}\n")
         sys.stdout.flush()
 
-    probe(Home(home).records())
+    party, folder = Credential.load(credential), Home(home)
+    if folder.owner_file.exists():
+        probe(folder.records())
 
     async def run() -> None:
-        agent = Agent(Home(home), Credential.load(credential), told=tell)
+        agent = Agent(folder, party, told=tell)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, agent.stop)
