@@ -28,7 +28,7 @@ def measurement(scale: float, size: int) -> Any:
         space.vector_domain(space.atom_domain(T=float, nan=False), size=size),
         space.l2_distance(T=float),
         scale=scale,
-        k=granularity(scale),
+        k=granularity(scale, size),
     )
 
 
