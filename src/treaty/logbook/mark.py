@@ -50,6 +50,8 @@ class MarkFile:
         """The event that the mark is known to have come to."""
         self._descriptor = -1
         self._synced = -_SYNCED_EVERY
+        self._read = b""
+        self._known: list[Mark | None] = [None, None]
 
     def read(self) -> Mark | None:
         """Return the mark; None if there is no such file.
@@ -75,7 +77,11 @@ class MarkFile:
             if standing >= mark.seq:
                 return
             older = min(range(2), key=lambda i: 0 if (slot := slots[i]) is None else slot.seq)
-            os.pwrite(self._descriptor, _packed(mark), older * _SLOT)
+            written, begin = _packed(mark), older * _SLOT
+            os.pwrite(self._descriptor, written, begin)
+            before = self._read[:begin].ljust(begin, b"\0")
+            self._read = before + written + self._read[begin + _SLOT :]
+            self._known[older] = mark
         finally:
             fcntl.flock(self._descriptor, fcntl.LOCK_UN)
         if time.monotonic() - self._synced >= _SYNCED_EVERY:
@@ -101,7 +107,11 @@ class MarkFile:
     def _slots(self) -> list[Mark | None]:
         self._open()
         data = os.pread(self._descriptor, 2 * _SLOT, 0)
-        return [_unpacked(data[i * _SLOT : (i + 1) * _SLOT]) for i in range(2)]
+        if data != self._read:
+            # Somebody else has written: what one wrote oneself is known.
+            self._read = data
+            self._known = [_unpacked(data[i * _SLOT : (i + 1) * _SLOT]) for i in range(2)]
+        return self._known
 
 
 def write_mark(path: Path, mark: Mark) -> None:
