@@ -69,6 +69,25 @@ def test_the_ledger_is_shown_exported_and_checked(banks, tmp_path):
     assert told["head"] == head
 
 
+def test_a_ledger_is_backed_up_and_restored(banks, tmp_path):
+    home = banks / slug("River Bank")
+    file = tmp_path / "backup.sqlite"
+    done = run("ledger", "--home", home, "--backup", file, "--events", 0, "--json")
+    assert json.loads(done.stdout)["treaties"][0]["given"] == 19
+    assert file.stat().st_mode & 0o777 == 0o600
+    again = run("ledger", "--home", home, "--backup", file)
+    assert again.returncode == 2
+    assert "a backup is never written over" in again.stderr
+    alone = run("ledger", "--home", home, "--new-key")
+    assert alone.returncode == 2
+    assert "--new-key goes with --restore" in alone.stderr
+    restored = run("ledger", "--home", home, "--restore", file)
+    assert restored.returncode == 0, restored.stderr
+    assert "No grant of before is open any more, and ε = 0.05" in " ".join(restored.stdout.split())
+    assert "restoration" in restored.stdout
+    assert "20 of 20" in restored.stdout
+
+
 def test_a_training_from_init_to_revocation(banks, tmp_path):
     """Every party at its own prompt, one after the other."""
     treaty, names = banks / "treaty.toml", list(BANKS)

@@ -179,3 +179,12 @@ def test_splitting_a_budget():
 def test_unknown_mechanism():
     with pytest.raises(TreatyError, match='no mechanism is called "exponential"'):
         mechanism_named("exponential")
+
+
+@pytest.mark.parametrize("dimension", [1, 31, 1000])
+def test_noise_reaches_further_than_it_says_only_by_a_rare_chance(dimension):
+    """P(some of p coordinates beyond) ≤ p·P(one beyond), by the distributions' own tails."""
+    rare = 1e-12
+    for mechanism, law in ((Laplace(), stats.laplace), (Gaussian(), stats.norm)):
+        far = mechanism.reach(0.5, dimension, rare)
+        assert 2 * dimension * law.sf(far / 0.5) == pytest.approx(rare, rel=1e-6)

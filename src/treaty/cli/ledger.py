@@ -72,13 +72,16 @@ def ledger(
         return
     check_writable(export)
     check_writable(backup)
+    if new_key and restore is None:
+        raise TreatyError("--new-key goes with --restore")
     if restore is not None:
         lost = Home(home).restore(restore, new_key=new_key)
-        console.print(
-            f"Restored. No grant of before is open any more, and ε = {float(lost):g} that may have been "
-            "spent unknown to the backup counts as spent.",
-            highlight=False,
-        )
+        if not as_json:
+            console.print(
+                f"Restored. No grant of before is open any more, and ε = {float(lost):g} that may have "
+                "been spent unknown to the backup counts as spent.",
+                highlight=False,
+            )
     opened = Home(home).ledger()
     try:
         head = opened.verify()
@@ -87,7 +90,8 @@ def ledger(
                 file.writelines(json.dumps(event.plain()) + "\n" for event in opened.events())
         if backup is not None:
             held = opened.backup(backup)
-            console.print(f"{backup} holds {held:,} events.", highlight=False)
+            if not as_json:
+                console.print(f"{backup} holds {held:,} events.", highlight=False)
         grants, latest = opened.grants(), opened.latest(events)
         most, committed, spent = opened.cap, opened.committed(), opened.spent()
         dataset = opened.dataset

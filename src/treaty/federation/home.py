@@ -123,7 +123,7 @@ class Home:
         # The policy first: nothing that a treaty names is touched before it is allowed by name.
         with _defaults_explained(self.policy_file, fresh=fresh):
             policy.check_terms(treaty)
-        permit(policy.losses)
+        permit([treaty.loss.name])
         treaty = fit(treaty, None)
         plan = plan_of(treaty)
         party = next((party for party in plan.parties if party.name == name), None)
@@ -356,7 +356,7 @@ class OpenHome:
         if fingerprint(document) != own:
             raise Refusal(f"the treaty {own[:12]} has been tampered with")
         self.policy.check_terms(document)
-        permit(self.policy.losses)
+        permit([document.loss.name])
         plan = plan_of(document)
         if "/" in treaty:
             plan = peer_plans(plan)[treaty.partition("/")[2]]

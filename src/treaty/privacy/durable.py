@@ -255,9 +255,10 @@ CREATE TABLE answers(
                     return entry
         finally:
             self._total = None
-        again = self.entry(entry.treaty, entry.run, entry.round)
-        assert again == before
-        return before
+        # Made sure of, now that no transaction is open.
+        standing = self.entry(entry.treaty, entry.run, entry.round)
+        assert standing is not None
+        return standing
 
     def _check_and_append(self, entry: Entry, before: Entry | None) -> None:
         grants = {grant.treaty: (grant, given) for grant, given in self.grants()}
@@ -487,7 +488,7 @@ def _plain(budget: Budget) -> dict[str, str]:
 
 
 def _exact(number: float) -> str:
-    return str(Fraction(number)) if number != float("inf") else "1/0"
+    return str(Fraction(number))
 
 
 @functools.lru_cache(maxsize=1024)
