@@ -16,6 +16,7 @@ from treaty.logbook.mark import MarkFile
 from treaty.privacy import Budget, Dataset, DurableLedger, Entry, Grant
 from treaty.privacy.durable import mark_of
 from treaty.privacy.entries import plain_entry, read_entry
+from treaty.privacy.restoring import restore
 
 DATA = Dataset(1000, "digest")
 
@@ -174,9 +175,7 @@ def test_a_restored_backup_counts_as_spent_what_it_may_have_forgotten(ledger, pa
     spent = ledger.spent()
     ledger.close()
     path.write_bytes(b"damaged")
-    lost = DurableLedger.restore(
-        path, tmp_path / "backup.sqlite", Dataset(1000, "new"), Budget(3.0, 1e-5)
-    )
+    lost = restore(path, tmp_path / "backup.sqlite", Dataset(1000, "new"), Budget(3.0, 1e-5))
     restored = DurableLedger(path)
     restored.verify()
     assert restored.spent() == Fraction(3, 2) >= spent
@@ -197,7 +196,7 @@ def test_a_backup_restored_without_a_mark_leaves_nothing_to_grant(ledger, path, 
     ledger.close()
     path.unlink()
     mark_of(path).unlink()
-    DurableLedger.restore(path, tmp_path / "backup.sqlite", DATA, Budget(3.0, 1e-5))
+    restore(path, tmp_path / "backup.sqlite", DATA, Budget(3.0, 1e-5))
     restored = DurableLedger(path)
     assert restored.committed() == restored.cap
     with pytest.raises(Refusal, match="does not fit"):
@@ -356,9 +355,9 @@ def test_a_restore_that_is_cut_off_never_makes_room_for_a_new_ledger(
     def cut(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"treaty.privacy.durable.{step}", cut)
+    monkeypatch.setattr(f"treaty.privacy.restoring.{step}", cut)
     with pytest.raises(KeyboardInterrupt):
-        DurableLedger.restore(path, tmp_path / "backup.sqlite", DATA, Budget(3.0, 1e-5))
+        restore(path, tmp_path / "backup.sqlite", DATA, Budget(3.0, 1e-5))
     monkeypatch.undo()
     with pytest.raises(TreatyError):
         DurableLedger.create(path, DATA, Budget(3.0, 1e-5))
@@ -369,7 +368,7 @@ def test_a_restore_that_is_cut_off_never_makes_room_for_a_new_ledger(
         opened = DurableLedger(path)
         assert opened.answers_given("treaty") == 6
         opened.close()
-    DurableLedger.restore(path, tmp_path / "backup.sqlite", DATA, Budget(3.0, 1e-5))
+    restore(path, tmp_path / "backup.sqlite", DATA, Budget(3.0, 1e-5))
     restored = DurableLedger(path)
     assert restored.spent() == 1
     restored.close()
@@ -386,7 +385,7 @@ def test_without_a_mark_a_restored_backup_counts_the_largest_cap_there_ever_was(
     ledger.close()
     path.unlink()
     mark_of(path).unlink()
-    DurableLedger.restore(path, tmp_path / "backup.sqlite", DATA, Budget(10.0, 1e-5))
+    restore(path, tmp_path / "backup.sqlite", DATA, Budget(10.0, 1e-5))
     restored = DurableLedger(path)
     assert restored.committed()[0] == 10
     restored.close()
@@ -400,7 +399,7 @@ def test_a_standing_ledger_counts_even_if_its_mark_is_lost(ledger, path, tmp_pat
         ledger.write(_entry(k))
     ledger.close()
     mark_of(path).unlink()
-    DurableLedger.restore(path, tmp_path / "backup.sqlite", DATA, Budget(0.1))
+    restore(path, tmp_path / "backup.sqlite", DATA, Budget(0.1))
     restored = DurableLedger(path)
     assert restored.committed()[0] == 3
     restored.close()

@@ -25,6 +25,7 @@ from treaty.losses import permit
 from treaty.owner import Owner
 from treaty.plain import Plain, read_plain
 from treaty.privacy import Budget, Dataset, DurableLedger, Grant
+from treaty.privacy.restoring import restore
 from treaty.private_files import close_to_others, make_private_folder, write_private
 from treaty.records import Source, open_source
 from treaty.terms import Treaty, dumps, encoder_of, fingerprint, fit, load, plan_of
@@ -265,7 +266,7 @@ class Home:
             copy.close()
             if guarded.records != records or (guarded != dataset and not new_key):
                 raise TreatyError(_changed(str(backup), dataset, guarded))
-            lost = DurableLedger.restore(self.ledger_file, Path(backup), dataset, policy.cap)
+            lost = restore(self.ledger_file, Path(backup), dataset, policy.cap)
             if new_key:
                 write_private(self.key_file, key)
             return lost

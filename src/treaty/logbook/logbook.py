@@ -267,7 +267,7 @@ class Logbook(ABC):
             raise Broken(f"{self.path}: there are no events in it")
         return row
 
-    def _copy(self, path: Path) -> None:
+    def copy(self, path: Path) -> None:
         """Copy everything into a new file that nobody else can read, while the logbook is in use."""
         unfinished = path.with_name(path.name + ".unfinished")
         unfinished.unlink(missing_ok=True)

@@ -7,7 +7,6 @@ file tells how far it has come, so that an older copy shows.
 """
 
 import functools
-import itertools
 import math
 import sqlite3
 from collections.abc import Iterable
@@ -19,12 +18,11 @@ from typing import Any, ClassVar
 
 from treaty.errors import Refusal, TreatyError
 from treaty.logbook import Broken, Logbook, Mark, Unwritable
-from treaty.logbook.logbook import beside, put_in_place
+from treaty.logbook.logbook import put_in_place
 from treaty.logbook.mark import MarkFile, write_mark
 from treaty.privacy.budget import Budget
 from treaty.privacy.entries import plain_entry, read_entry
 from treaty.privacy.ledger import Entry, Grant, charge, check_room
-from treaty.private_files import write_private
 
 _FINE = 1 << 80
 """Totals in marks are multiples of 1 over this."""
@@ -97,7 +95,7 @@ CREATE TABLE answers(
         if path.exists():
             raise TreatyError(f"{path}: there is a ledger already")
         first = [("open", {**vars(dataset)}), ("cap", _plain(cap))]
-        standing = _standing_mark(path)
+        standing = standing_mark(path)
         if mark_of(path).exists() and (standing is None or standing.seq > len(first)):
             raise TreatyError(
                 f"{path}: {mark_of(path).name} tells of a ledger that is gone: put it back, or "
@@ -312,12 +310,12 @@ CREATE TABLE answers(
     def backup(self, path: str | Path) -> int:
         """Copy the ledger into a new file while it is in use; return how many events it holds.
 
-        A backup that is put back must be put back with `restore`: it has forgotten what came later.
+        A backup is put back with `treaty.privacy.restoring`: it has forgotten what came later.
         """
         path = Path(path)
         if path.exists():
             raise TreatyError(f"{path}: exists already; a backup is never written over")
-        self._copy(path)
+        self.copy(path)
         copied = DurableLedger(path, marked=False)
         try:
             copied.verify()
@@ -325,74 +323,26 @@ CREATE TABLE answers(
         finally:
             copied.close()
 
-    @classmethod
-    def restore(cls, path: Path, backup: Path, dataset: Dataset, cap: Budget) -> Fraction:
-        """Put a backup in place of a ledger that is lost or damaged; return the ε that counts as lost.
+    def close_all(
+        self, dataset: Dataset, totals: Iterable[tuple[Fraction, Fraction]]
+    ) -> tuple[Fraction, Mark]:
+        """Write down that this is a restored copy; return the ε that counts as lost, and its mark.
 
-        What was answered after the backup is not in it. So every grant that was open is closed and
-        counts as spent in full. If more had been granted since, as the mark or the ledger that stands
-        there tells, that counts as spent as well; without a mark, all that any cap allows does. What was
-        there is kept beside.
+        Every open grant is closed and counts as spent in full. Beyond that, as much counts as spent as
+        the largest of the totals says was granted.
 
         Args:
-            path: where the ledger belongs.
-            backup: the copy.
-            dataset: the records, as they must be in the end.
-            cap: the policy's.
+            dataset: the records, as they must be from now on.
+            totals: what is known of the (ε, δ) granted or spent since the copy was made.
         """
-        unfinished = path.with_name(path.name + ".restored")
-        for left in (unfinished, *beside(unfinished)):
-            left.unlink(missing_ok=True)
-        source = cls(backup, marked=False)
-        try:
-            source.verify()
-            source._copy(unfinished)
-        finally:
-            source.close()
-        mark, standing = _standing_mark(path), cls._standing(path)
-        totals = [total for _, total in standing]
-        if mark is not None:
-            totals.append((Fraction(mark.total["epsilon"]), Fraction(mark.total["delta"])))
-        else:
-            totals += [(Fraction(cap.epsilon), Fraction(cap.delta)), *(c for c, _ in standing)]
-        copy = cls(unfinished, marked=False)
-        try:
-            if mark is None:
-                totals.append(copy.cap)
-            lost = copy._close_all(dataset, totals)
-            head, total = copy._head(), copy.committed()
-        finally:
-            copy.close()
-        _keep_aside(path)
-        # Until the mark is replaced, the old one refuses the new ledger: never the other way round.
-        put_in_place(unfinished, path)
-        write_mark(mark_of(path), _mark(head, total))
-        return lost
-
-    @classmethod
-    def _standing(cls, path: Path) -> list[tuple[tuple[Fraction, ...], tuple[Fraction, ...]]]:
-        """Return the cap and the total of the ledger that stands at a place, if it can be read."""
-        try:
-            there = cls(path, marked=False)
-        except TreatyError:
-            return []
-        try:
-            with there._sound():
-                return [(there.cap, there.committed())]
-        except TreatyError:
-            return []
-        finally:
-            there.close()
-
-    def _close_all(self, dataset: Dataset, totals: list[tuple[Fraction, ...]]) -> Fraction:
-        """Write down that this is a restored copy, and what it may have forgotten."""
         with self._writing():
             before, known = self.spent(), self.committed()
-            epsilon = max([total[0] for total in totals] + [known[0]]) - known[0]
-            delta = max([total[1] for total in totals] + [known[1]]) - known[1]
+            largest = [max(part) for part in zip(known, *totals, strict=True)]
+            epsilon, delta = (most - part for most, part in zip(largest, known, strict=True))
             body = {**vars(dataset), "epsilon": str(epsilon), "delta": str(delta)}
             self._append("restoration", body)
-            return self.spent() - before
+            lost = self.spent() - before
+        return lost, _mark(self._head(), self.committed())
 
     @classmethod
     def _index(
@@ -439,20 +389,7 @@ def mark_of(path: Path) -> Path:
     return path.with_name(path.stem + ".mark")
 
 
-def _keep_aside(path: Path) -> None:
-    """Copy what stands at a place, and what SQLite left beside it, under new names."""
-    number = next(
-        n for n in itertools.count(1) if not path.with_name(f"{path.name}.replaced{n}").exists()
-    )
-    for file in (path, *beside(path), mark_of(path)):
-        if file.exists():
-            kept = file.with_name(f"{file.name}.replaced{number}")
-            write_private(kept, file.read_bytes())
-    for file in beside(path):
-        file.unlink(missing_ok=True)
-
-
-def _standing_mark(path: Path) -> Mark | None:
+def standing_mark(path: Path) -> Mark | None:
     """Return what a ledger's mark tells; None if it is lost or damaged, too."""
     marks = MarkFile(mark_of(path))
     try:
