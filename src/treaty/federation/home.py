@@ -5,8 +5,6 @@ which the ledger knows the records again is keyed with it.
 """
 
 import contextlib
-import fcntl
-import os
 import secrets
 from collections.abc import Generator
 from fractions import Fraction
@@ -15,20 +13,17 @@ from pathlib import Path
 import tomli_w
 
 from treaty.errors import Refusal, TreatyError
-from treaty.federation import subjects
-from treaty.federation.authority import LEARNER
 from treaty.federation.offer import Offer
+from treaty.federation.open_home import InUse, OpenHome, changed
 from treaty.federation.policy import Policy
-from treaty.fitness import Risk
-from treaty.learners import Plan, peer_plans
+from treaty.learners import peer_plans
 from treaty.losses import permit
-from treaty.owner import Owner
 from treaty.plain import Plain, read_plain
 from treaty.privacy import Budget, Dataset, DurableLedger, Grant
 from treaty.privacy.restoring import restore
 from treaty.private_files import close_to_others, make_private_folder, write_private
 from treaty.records import Source, open_source
-from treaty.terms import Treaty, dumps, encoder_of, fingerprint, fit, load, plan_of
+from treaty.terms import Treaty, dumps, encoder_of, fingerprint, fit, plan_of
 
 KEY_BYTES = 32
 
@@ -77,9 +72,12 @@ class Home:
 
     def records(self) -> Path:
         """Return where the records are."""
+        return Path(self._whereabouts().data)
+
+    def _whereabouts(self) -> Whereabouts:
         if not self.owner_file.exists():
             raise TreatyError(f"{self.folder}: nothing has been ratified here yet")
-        return Path(read_plain(Whereabouts, self.owner_file).data)
+        return read_plain(Whereabouts, self.owner_file)
 
     def ledger(self) -> DurableLedger:
         """Open the ledger."""
@@ -204,7 +202,7 @@ class Home:
         ledger = self.ledger()
         try:
             if ledger.dataset != dataset:
-                raise TreatyError(_changed(source.label, ledger.dataset, dataset))
+                raise TreatyError(changed(source.label, ledger.dataset, dataset))
             if ledger.cap != (Fraction(policy.cap.epsilon), Fraction(policy.cap.delta)):
                 ledger.set_cap(policy.cap)
             make_private_folder(self.folder / "treaties")
@@ -217,10 +215,9 @@ class Home:
     def open(self) -> "OpenHome":
         """Open everything an agent needs, and check that the records are those of the ledger."""
         policy = Policy.load(self.policy_file)
-        source_file = self.records()
-        where = read_plain(Whereabouts, self.owner_file)
+        where = self._whereabouts()
         close_to_others(self.folder)
-        use = _InUse(self.folder, shared=True)
+        use = InUse(self.folder, shared=True)
         try:
             ledger = self.ledger()
         except TreatyError:
@@ -232,7 +229,7 @@ class Home:
             if policy.total_epsilon < ledger.cap[0] or policy.total_delta < most_delta:
                 epsilon = min(policy.total_epsilon, float(ledger.cap[0]))
                 ledger.set_cap(Budget(epsilon, min(policy.total_delta, float(most_delta))))
-            source = open_source(source_file)
+            source = open_source(where.data)
             return OpenHome(self.folder, where.name, policy, ledger, source, self._key(), use)
         except BaseException:
             ledger.close()
@@ -249,7 +246,7 @@ class Home:
         source = open_source(self.records())
         policy = Policy.load(self.policy_file)
         close_to_others(self.folder)
-        use = _InUse(self.folder, shared=False)
+        use = InUse(self.folder, shared=False)
         try:
             if self.key_file.exists() == new_key:
                 raise TreatyError(
@@ -265,7 +262,7 @@ class Home:
             guarded = copy.dataset
             copy.close()
             if guarded.records != records or (guarded != dataset and not new_key):
-                raise TreatyError(_changed(str(backup), dataset, guarded))
+                raise TreatyError(changed(str(backup), dataset, guarded))
             lost = restore(self.ledger_file, Path(backup), dataset, policy.cap)
             if new_key:
                 write_private(self.key_file, key)
@@ -287,119 +284,6 @@ def _defaults_explained(policy_file: Path, *, fresh: bool) -> Generator[None]:
         ) from error
 
 
-class _InUse:
-    """A folder in use: by any number of agents, or by one that puts another ledger into it."""
-
-    def __init__(self, folder: Path, *, shared: bool) -> None:
-        self._descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-            fcntl.flock(self._descriptor, how | fcntl.LOCK_NB)
-        except OSError as error:
-            self.end()
-            raise TreatyError(
-                f"{folder}: an agent is at work here; stop it first"
-                if not shared
-                else f"{folder}: a ledger is being put back here; try again when that is done"
-            ) from error
-
-    def end(self) -> None:
-        """Let others use it."""
-        os.close(self._descriptor)
-
-
-class OpenHome:
-    """An owner at work: ledger, policy and records in hand, an `Owner` for every treaty asked about."""
-
-    def __init__(
-        self,
-        folder: Path,
-        name: str,
-        policy: Policy,
-        ledger: DurableLedger,
-        source: Source,
-        key: bytes,
-        use: _InUse,
-    ) -> None:
-        self.name, self.policy, self.ledger = name, policy, ledger
-        self._folder, self._source, self._use = folder, source, use
-        self._state = source.state()
-        self._owners: dict[str, Owner] = {}
-        self._rates: dict[str, float] = {}
-        there = source.fingerprint(key)
-        if there != ledger.dataset.fingerprint:
-            raise TreatyError(
-                f"{source.label}: these are not the records of this ledger: they have changed since "
-                "they were put under it. Put the old ones back, or begin a new ledger for the new ones"
-            )
-
-    def check_records(self) -> None:
-        """Raise if the records have been touched since they were read."""
-        if self._source.state() != self._state:
-            raise TreatyError(
-                f"{self._source.label}: the records have changed while being asked about; "
-                "nothing more is answered"
-            )
-
-    def owner(self, treaty: str, learner: str) -> Owner:
-        """Return who answers a learner under a treaty; learners ask only under treaties of theirs."""
-        own, slash, peer = treaty.partition("/")
-        if learner != subjects.token(peer if slash else LEARNER):
-            raise Refusal(f"that learner may not ask under treaty {treaty[:12]}")
-        if treaty not in self._owners:
-            self._owners[treaty] = self._read(own, treaty)
-        return self._owners[treaty]
-
-    def _read(self, own: str, treaty: str) -> Owner:
-        if self.ledger.granted(treaty) is None:
-            raise Refusal(f"{self.name} has not ratified treaty {treaty[:12]}")
-        document = load(self._folder / "treaties" / f"{own}.toml")
-        if fingerprint(document) != own:
-            raise Refusal(f"the treaty {own[:12]} has been tampered with")
-        self.policy.check_terms(document)
-        permit([document.loss.name])
-        plan = plan_of(document)
-        if "/" in treaty:
-            plan = peer_plans(plan)[treaty.partition("/")[2]]
-        party = next((party for party in plan.parties if party.name == self.name), None)
-        if party is None:
-            raise Refusal(f"{self.name} is not a party to treaty {own[:12]}")
-        granted = [g.budget for g, _ in self.ledger.grants() if g.treaty.partition("/")[0] == own]
-        whole = float(sum((Fraction(b.epsilon) for b in granted), Fraction(0)))
-        deltas = float(sum((Fraction(b.delta) for b in granted), Fraction(0)))
-        self.policy.check_grant(party.records, Budget(whole, deltas))
-        risk = self._risk(document, plan, party.records)
-        self._rates[treaty] = party.rate
-        return Owner(
-            self.name,
-            treaty=treaty,
-            problem=plan.problem,
-            risk=risk,
-            horizon=plan.horizon,
-            mechanism=plan.mechanism,
-            ledger=self.ledger,
-        )
-
-    def _risk(self, document: Treaty, plan: Plan, records: int) -> Risk:
-        risk, _ = encoder_of(document).risk(plan.problem.loss, self._source)
-        if risk.n != records:
-            raise TreatyError(
-                _changed(
-                    self._source.label, self.ledger.dataset, Dataset(risk.n, "of another number")
-                )
-            )
-        return risk
-
-    def rate(self, treaty: str) -> float:
-        """Return how often this owner talks, relative to others, under a treaty it answers under."""
-        return self._rates[treaty]
-
-    def close(self) -> None:
-        """Close the ledger, and let others use the folder."""
-        self.ledger.close()
-        self._use.end()
-
-
 def _count(treaty: Treaty, source: Source, expected: int, name: str) -> int:
     risk, _ = encoder_of(treaty).risk(plan_of(treaty).problem.loss, source)
     if risk.n != expected:
@@ -408,10 +292,3 @@ def _count(treaty: Treaty, source: Source, expected: int, name: str) -> int:
             f"{expected:,}"
         )
     return risk.n
-
-
-def _changed(label: str, before: Dataset, now: Dataset) -> str:
-    return (
-        f"{label}: {now.records:,} records are not the {before.records:,} that this ledger guards, or "
-        "not the same ones; another dataset needs a ledger of its own"
-    )
