@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from treaty.federation import subjects
-from treaty.federation.authority import Credential, make_federation
-from treaty.federation.demo import free_port
-from treaty.federation.home import Home
-from treaty.federation.policy import Policy
-from treaty.federation.server import prepare, start_server, stop_server
+from treaty.federation.nats.authority import Credential, make_federation
+from treaty.federation.nats.channel import NatsChannel
+from treaty.federation.nats.demo import free_port
+from treaty.federation.nats.server import prepare, start_server, stop_server
+from treaty.owner import Home, Policy
 from treaty.terms import Treaty, dumps, fingerprint, fit, loads
+from treaty.terms.names import token
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +42,16 @@ class Consortium:
 
     def credential(self, name: str) -> Credential:
         """Return a party's credential."""
-        where = name if name in ("learner", "operator") else f"owners/{subjects.token(name)}"
+        where = name if name in ("learner", "operator") else f"owners/{token(name)}"
         return Credential.load(self.folder / "federation" / where)
+
+    def channel(self, name: str) -> NatsChannel:
+        """Return a party's channel."""
+        return NatsChannel(self.credential(name))
 
     def home(self, name: str) -> Home:
         """Return an owner's folder."""
-        return Home(self.folder / subjects.token(name))
+        return Home(self.folder / token(name))
 
     def start_server(self) -> "subprocess.Popen[bytes]":
         """Start the server."""
@@ -98,7 +102,7 @@ def consortium(
         (made.folder / "treaty.toml").write_text(dumps(treaty))
         make_federation(made.folder / "federation", names, port=free_port())
         for seed, name in enumerate(names):
-            data = made.folder / f"{subjects.token(name)}.parquet"
+            data = made.folder / f"{token(name)}.parquet"
             rows(records, columns, loss, seed).write_parquet(data)
             home = made.home(name)
             home.folder.mkdir()

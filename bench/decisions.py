@@ -20,11 +20,11 @@ from bench.report import finish
 from treaty import Budget, Party, Plan, Problem, risk_of, simulate, yardstick
 from treaty.advice import advice_of
 from treaty.arrays import FloatArray
+from treaty.evidence import Ground, StandIn, cross_fitted, stages
 from treaty.fitness import RowRisk, model_alone
-from treaty.forecast import Outlook, with_steps
-from treaty.forecast.stage import stages
-from treaty.forecast.stand_in import StandIn, cross_fitted
-from treaty.losses import Logistic, Squared
+from treaty.forecasting import Outlook
+from treaty.learners import survey
+from treaty.losses import Clipped, Logistic, Squared
 from treaty.records import Counts
 from treaty.records.encoder import encode
 
@@ -58,7 +58,7 @@ def decide(seed: int) -> tuple[float, float, float]:
     random = np.random.default_rng(seed)
     name = str(random.choice(list(TASKS)))
     task = TASKS[name](STAND_IN, int(random.integers(1000)))
-    loss = (Logistic() if name == "cards" else Squared()).clipped(CLIP, "l1")
+    loss = Clipped(Logistic() if name == "cards" else Squared(), CLIP)
     ridge, theta_max = (0.01, 3.0) if name == "cards" else (2e-5, 1.0)
     problem = Problem(loss, task.domain, ridge, theta_max, task.intercept)
     records = consortium(task, random)
@@ -70,8 +70,8 @@ def decide(seed: int) -> tuple[float, float, float]:
     method = str(random.choice(["shrinking-steps", "averaged-subgradient", "one-at-a-time"]))
     T = int(random.choice([3, 5, 10]))
     public = RowRisk(problem.fitness_loss, *task.public_rows)
-    start = model_alone(problem, public)
-    plan = with_steps(Plan(problem, parties, method, T), public, True)
+    surveyed = survey(problem, public)
+    plan = Plan(problem, parties, method, T, begin="public").informed_by(surveyed)
     rows = StandIn(
         *encoded(task, task.public),
         "public",
@@ -79,17 +79,14 @@ def decide(seed: int) -> tuple[float, float, float]:
         {parties[0].name: encoded(task, records[parties[0].name])},
     )
     folds = cross_fitted(task.terms, task.features, task.encoder.dictionary, rows, FOLDS, seed)
-    seen = Outlook(
-        plan, tuple(stages(plan, folds)), "private", rows.rows, rows.rows, True, public, {}
-    )
-    advice = advice_of(seen, seed=seed)
+    stood_on = tuple(stages(problem, parties, folds))
+    ground = Ground(plan, surveyed, stood_on, "private", rows.rows, rows.rows, True, ())
+    advice = advice_of(Outlook(ground), seed=seed)
     stick = yardstick(problem, risks)
 
     def together(members: tuple[Party, ...]) -> float:
-        chosen = with_steps(Plan(problem, members, method, T), public, True)
-        return simulate(
-            chosen, risks, runs=RUNS, seed=seed + 1, start=start, measured_with=stick
-        ).mean
+        chosen = plan.with_parties(members)
+        return simulate(chosen, risks, runs=RUNS, seed=seed + 1, measured_with=stick).mean
 
     asks = parties[0]
     always = together(parties)

@@ -22,9 +22,9 @@ from joblib import Parallel, delayed
 from bench.report import finish
 from treaty.errors import TreatyError
 from treaty.fitness import Risk, RowRisk, pooled, risk_of
-from treaty.learners import Plan
+from treaty.learners import method_named
 from treaty.limits import LARGEST, SMALLEST
-from treaty.privacy import sensitivity
+from treaty.plans import Plan
 from treaty.records import Counts
 from treaty.terms import Treaty, encoder_of, fit, plan_of
 
@@ -108,6 +108,9 @@ GENES: dict[str, Callable[[Dice], Any]] = {
     "intercept": lambda dice: dice.choice((0.0, 1.0, size(dice))),
     "records": lambda dice: 9000 if dice.random() < 0.02 else dice.choice((2, 3, 10, 100)),
     "kind": lambda dice: dice.choice(("moments", "rows", "pooled")),
+    "method": lambda dice: dice.choice(
+        ("averaged-subgradient", "averaged-subgradient", "one-shot")
+    ),
     "one": record,
     "other": record,
     "rest": record,
@@ -158,7 +161,7 @@ def treaty_of(genes: Genes) -> Treaty:
                 "theta_max": genes["theta_max"],
             },
             "training": {
-                "method": "averaged-subgradient",
+                "method": genes["method"],
                 "horizon": 1,
                 "mechanism": genes["mechanism"],
             },
@@ -206,8 +209,8 @@ def ratio(genes: Genes) -> float | None:
     try:
         document = fit(treaty_of(genes), None)
         plan = plan_of(document)
-        bound = plan.problem.gradient_bound(plan.mechanism.norm)
-        plan.scale(plan.parties[0])
+        declared = plan.releases[0].sensitivity
+        _ = plan.scales
     except (TreatyError, ValueError):
         return None
     encoder, problem = encoder_of(document), plan.problem
@@ -216,12 +219,13 @@ def ratio(genes: Genes) -> float | None:
     for frame in cells(genes, problem.loss.labels):
         x = encoder.x(frame)
         y = document.target.encode(frame["y"], Counts())
-        answers.append(risk(genes["kind"], plan, x, y).gradient(theta))
+        question = plan.learner_class.asks(theta)
+        answers.append(question.exact(risk(genes["kind"], plan, x, y), problem))
     if not all(np.isfinite(answer).all() for answer in answers):
         return math.inf
     order = 1 if plan.mechanism.norm == "l1" else 2
     moved = float(np.linalg.norm(answers[0] - answers[1], order))
-    return moved / sensitivity(bound, genes["records"], problem.dimension)
+    return moved / declared
 
 
 @dataclass(frozen=True)
@@ -233,6 +237,7 @@ class Found:
     worst: float
     genes: Genes
     reached: dict[tuple[str, bool, str], float]
+    by_question: dict[str, float]
 
 
 def search(seed: int, cases: int) -> Found:
@@ -241,6 +246,7 @@ def search(seed: int, cases: int) -> Found:
     tried = refused = 0
     worst, worst_genes = -1.0, {}
     reached: dict[tuple[str, bool, str], float] = {}
+    by_question: dict[str, float] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         # Missing and infinite cells are clamped; everything after must not overflow.
@@ -260,9 +266,11 @@ def search(seed: int, cases: int) -> Found:
                     best, genes = found, changed
                     key = (genes["loss"], genes["clip"] is not None, genes["kind"])
                     reached[key] = max(reached.get(key, 0.0), found)
+                    asked = method_named(genes["method"]).asks.name
+                    by_question[asked] = max(by_question.get(asked, 0.0), found)
             if best > worst:
                 worst, worst_genes = best, genes
-    return Found(tried, refused, worst, worst_genes, reached)
+    return Found(tried, refused, worst, worst_genes, reached, by_question)
 
 
 def main() -> None:
@@ -282,6 +290,8 @@ def main() -> None:
             reached[key] = max(reached.get(key, 0.0), far)
     for (loss, clipped, kind), far in sorted(reached.items()):
         print(f"{loss:9} {'clipped' if clipped else '':8} {kind:8} {far:.6f}")
+    for asked in sorted(found[0].by_question):
+        print(f"{asked:9} {max(part.by_question.get(asked, 0.0) for part in found):.6f}")
     print(f"furthest: {most.genes}")
     cases, refused = (sum(getattr(part, of) for part in found) for of in ("cases", "refused"))
     finish(

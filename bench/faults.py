@@ -29,15 +29,17 @@ from nats.aio.msg import Msg
 from bench.consortium import Consortium, consortium
 from bench.report import finish
 from treaty.errors import TreatyError
-from treaty.federation import messages, subjects
-from treaty.federation.connection import connect
+from treaty.federation import messages
+from treaty.federation.nats import subjects
+from treaty.federation.nats.connection import connect
+from treaty.federation.nats.server import prepare
 from treaty.federation.replay import replayed
-from treaty.federation.server import prepare
 from treaty.federation.training import FederatedTraining
-from treaty.fitness.model import Model
-from treaty.learners import learner_for
 from treaty.logbook.logbook import beside
+from treaty.models import Model
+from treaty.plans import Driver
 from treaty.terms import plan_of
+from treaty.terms.names import token
 
 TRAININGS = (
     ("averaged-subgradient", 2001, "broadcast"),
@@ -71,7 +73,7 @@ class Theatre:
         self.silent = 0
 
     def _log(self, who: str) -> Path:
-        return self._made.folder / f"{subjects.token(who)}.log"
+        return self._made.folder / f"{token(who)}.log"
 
     def _learner(self) -> "subprocess.Popen[bytes]":
         made = self._made
@@ -161,7 +163,7 @@ class Theatre:
         name = dice.choice(self._made.names)
         ledger = self._made.home(name).ledger_file
         copies = self._backups[name]
-        copies.append(self._made.folder / f"{subjects.token(name)}-{len(copies)}.backup")
+        copies.append(self._made.folder / f"{token(name)}-{len(copies)}.backup")
         command = [sys.executable, "-m", "treaty", "ledger", "--home", str(ledger.parent)]
         made = subprocess.run(
             [*command, "--events", "0", "--backup", str(copies[-1])],
@@ -366,7 +368,7 @@ def judged(made: Consortium, heard: dict[tuple[str, str, int], set[bytes]]) -> d
         wrong = given != len(distinct) or len(entries) != len(distinct) or ledger.spent() != spent
         overspends += wrong or spent > Fraction(grant.budget.epsilon)
         for (owner, run, k), said in heard.items():
-            if owner != subjects.token(party.name):
+            if owner != token(party.name):
                 continue
             entry = ledger.entry(made.fingerprint, run, k)
             written = messages.Answer(
@@ -374,10 +376,10 @@ def judged(made: Consortium, heard: dict[tuple[str, str, int], set[bytes]]) -> d
             )
             double += said != {messages.encode(written)}
     training = FederatedTraining(
-        made.treaty, made.credential("learner"), made.folder / "model.journal"
+        made.treaty, made.channel("learner"), made.folder / "model.journal"
     )
     try:
-        again = replayed(learner_for(plan), plan, ledgers, made.fingerprint, training.run_name)
+        again = replayed(Driver(plan), ledgers, made.fingerprint, training.run_name)
         same = tuple(again.tolist()) == Model.load(made.folder / "model.json").theta
     except TreatyError as error:
         print(f"not to be replayed: {error}")

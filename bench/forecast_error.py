@@ -15,12 +15,10 @@ import numpy as np
 from bench.records import Task, cards, flights, hospital, lending
 from bench.report import finish
 from treaty import Budget, Party, Plan, Problem, risk_of, simulate
+from treaty.evidence import StandIn, cross_fitted, stages
 from treaty.fitness import Risk, RowRisk
-from treaty.forecast.bounds import bound_for
-from treaty.forecast.rehearsal import rehearse
-from treaty.forecast.stage import stages
-from treaty.forecast.stand_in import StandIn, cross_fitted
-from treaty.learners import learner_for
+from treaty.forecasting import rehearse
+from treaty.learners import survey
 from treaty.losses import Logistic, Loss, Squared
 from treaty.records import Counts
 from treaty.records.encoder import encode
@@ -101,20 +99,20 @@ def compare_budgets(
         task.public[task.by].to_numpy().astype(str) if task.by else None,
     )
     folds = cross_fitted(task.terms, task.features, task.encoder.dictionary, stand_in, FOLDS)
-    public = RowRisk(problem.loss, *task.public_rows)
+    public = survey(problem, RowRisk(problem.loss, *task.public_rows))
     risks = owners_of(task, subject, size)
     cases: list[dict[str, float]] = []
     ready, stick = None, None
     for epsilon in EPSILONS:
         parties = tuple(Party(n, r.n, Budget(epsilon)) for n, r in risks.items())
-        plan = Plan(problem, parties, method, horizon)
-        learner = learner_for(plan, public=public)
-        plan = Plan(problem, parties, method, horizon, learner.step_sizes)
-        ready = ready or stages(plan, folds)
+        plan = Plan(problem, parties, method, horizon).informed_by(public).with_steps()
+        ready = ready or stages(problem, parties, folds)
         forecast = rehearse(plan, ready)
         measured = simulate(plan, risks, runs=RUNS, seed=12345, measured_with=stick)
         stick = measured.yardstick
-        bound = bound_for(plan, learner).total / stick.best.value
+        theorem = plan.learner().bound()
+        assert theorem is not None
+        bound = theorem.total / stick.best.value
         cases.append(
             {
                 "forecast": forecast.psi.value,

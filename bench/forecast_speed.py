@@ -10,11 +10,10 @@ from bench.report import best_seconds, finish
 from treaty import Budget, Party, Plan, Problem
 from treaty.advice.coalition import best_coalition, leave_one_out, shapley
 from treaty.advice.worth import Worth
+from treaty.evidence import StandIn, cross_fitted, stages
 from treaty.fitness import RowRisk
-from treaty.forecast.rehearsal import rehearse
-from treaty.forecast.stage import Stage, stages
-from treaty.forecast.stand_in import StandIn, cross_fitted
-from treaty.learners import learner_for
+from treaty.forecasting import rehearse
+from treaty.learners import survey
 from treaty.losses import Squared
 from treaty.records import Counts
 from treaty.records.encoder import encode
@@ -32,10 +31,10 @@ def main() -> None:
 
     def whole() -> None:
         plan = Plan(problem, parties, "one-at-a-time", T)
-        learner = learner_for(plan, public=RowRisk(problem.loss, *task.public_rows))
-        plan = Plan(problem, parties, "one-at-a-time", T, learner.step_sizes)
+        public = survey(problem, RowRisk(problem.loss, *task.public_rows))
+        plan = plan.informed_by(public).with_steps()
         folds = cross_fitted(task.terms, task.features, task.encoder.dictionary, rows, FOLDS)
-        ready: list[Stage] = stages(plan, folds)
+        ready = stages(problem, parties, folds)
         result = rehearse(plan, ready, precision=np.inf, runs=100 // FOLDS)
         runs.append(result.runs)
         print(f"ψ = {result.psi}, {result.runs} noisy runs and as many without noise")
@@ -57,7 +56,7 @@ def thousand_owners() -> None:
         nothing=1.0,
         luck=0.9,
         pulls=np.zeros((1000, 0)),
-        apart=np.zeros(1000),
+        difference_costs=np.zeros(1000),
     )
     leave_one_out(worth, best_coalition(worth))
     shapley(worth)

@@ -30,17 +30,19 @@ import polars as pl
 from bench.consortium import Consortium, consortium
 from bench.report import finish
 from treaty.arrays import FloatArray
-from treaty.cli import main as command
+from treaty.cli.main import main as command
 from treaty.errors import TreatyError
-from treaty.federation import connection, messages, subjects
+from treaty.federation import messages
 from treaty.federation.agent import Agent
-from treaty.federation.home import Home
 from treaty.federation.messages import Answer, Call, Query, Ready, Refused
+from treaty.federation.nats import connection
 from treaty.federation.training import FederatedTraining
-from treaty.fitness.model import Model
+from treaty.models import Model
+from treaty.owner import Home
 from treaty.privacy import DurableLedger
 from treaty.records import probing
 from treaty.terms import dumps, model_of, plan_of
+from treaty.terms.names import token
 
 Dice = random.Random
 SAVED = "saved"
@@ -91,7 +93,7 @@ class Messages:
     def __init__(self, made: Consortium) -> None:
         self._made = made
         name = made.names[0]
-        self._agent = Agent(made.home(name), made.credential(name))
+        self._agent = Agent(made.home(name), made.channel(name))
         zero = (0.0,) * plan_of(made.treaty).problem.dimension
         key = (made.fingerprint, "run", 1)
         sound = [Query(*key, zero), Answer(*key, zero), Refused(*key, "no"), Ready(*key)]
@@ -118,7 +120,7 @@ class Messages:
         if isinstance(reply, Answer):
             # A damaged message may still be a sound query, and is then answered as one.
             query = messages.decode(data)
-            if not isinstance(query, Query) or learner != subjects.token("learner"):
+            if not isinstance(query, Query) or learner != token("learner"):
                 raise AssertionError("answered what was no query of the learner's")
             self._sound += 1
 
@@ -144,14 +146,14 @@ class Files:
         shutil.copytree(made.credential(name).folder, self._sound / "owner")
         shutil.copytree(made.credential("learner").folder, self._sound / "learner")
         (self._sound / "treaty.toml").write_text(dumps(made.treaty))
-        data = made.folder / f"{subjects.token(name)}.parquet"
+        data = made.folder / f"{token(name)}.parquet"
         shutil.copy(data, self._sound / "rows.parquet")
         pl.read_parquet(data).write_csv(self._sound / "rows.csv")
         model_of(made.treaty, _zeros(made)).save(self._sound / "model.json")
         ledger = made.home(name).ledger()
         ledger.backup(self._sound / "backup.sqlite")
         ledger.close()
-        FederatedTraining(made.treaty, made.credential("learner"), self._sound / "run.journal")
+        FederatedTraining(made.treaty, made.channel("learner"), self._sound / "run.journal")
         work = str(self._work)
         ratify = ["ratify", f"{work}/treaty.toml", "--name", name, "--epsilon", "1", "--yes"]
         train = ["train", f"{work}/treaty.toml", "--owner", f"{name}={work}/rows.parquet"]
@@ -199,7 +201,7 @@ class Files:
         Model.load(self._work / "model.json").to_sklearn()
 
     def _journal(self) -> None:
-        learner = self._made.credential("learner")
+        learner = self._made.channel("learner")
         FederatedTraining(self._made.treaty, learner, self._work / "run.journal")
 
     def once(self, dice: Dice) -> None:

@@ -7,11 +7,11 @@ import numpy as np
 
 from bench.records import SHARED
 from bench.report import finish
+from treaty.papers.lab import Lab
+from treaty.papers.rows import Rows
 from treaty.records import Counts
 from treaty.records.encoder import encode
-from treaty.reproduce import hospital
-from treaty.reproduce.lab import Lab
-from treaty.reproduce.rows import Rows
+from treaty.studies import hospital
 
 
 def explained(x: np.ndarray, y: np.ndarray) -> float:

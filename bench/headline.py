@@ -10,7 +10,7 @@ import numpy as np
 
 from bench.records import Task, cards, lending
 from bench.report import finish
-from treaty import Budget, Party, Plan, Problem, risk_of, simulate
+from treaty import Budget, Party, Plan, Problem, risk_of, simulate, survey
 from treaty.fitness import best_constant, model_alone
 from treaty.losses import Hinge, Squared
 
@@ -27,12 +27,12 @@ def card_headline() -> float:
     parties = tuple(Party(name, 10_000, Budget(1.0)) for name in risks)
     plan = Plan(problem, parties, "averaged-subgradient", 100)
     public = risk_of(problem.loss, *task.public_rows)
-    result = simulate(plan, risks, runs=RUNS, seed=1, public=public)
+    result = simulate(plan.informed_by(survey(problem, public)), risks, runs=RUNS, seed=1)
     stick = result.yardstick
     nothing = float(stick.relative(best_constant(problem, stick.union)))
     print(
         f"{task.source}: psi mean {result.mean:.4f} ± {result.standard_error:.4f}, "
-        f"c1 = {result.learner.c1:.4g}, f* = {stick.best.value:.4f}; nothing {nothing:.4f}"
+        f"c1 = {result.learner.step_sizes['c1']:.4g}, f* = {stick.best.value:.4f}; nothing {nothing:.4f}"
     )
     return result.mean
 
@@ -59,7 +59,7 @@ def slopes(task: Task) -> tuple[float, float]:
             party.name: risk_of(problem.loss, *task.resampled(records, seed=i))
             for i, party in enumerate(parties)
         }
-        result = simulate(base.with_parties(parties), risks, runs=RUNS, seed=1, start=start)
+        result = simulate(replace(base, parties=parties, start=start), risks, runs=RUNS, seed=1)
         touching = float((np.abs(result.models) > 0.999 * problem.theta_max).mean())
         print(
             f"  epsilon {epsilon:7.1f}  n_i {records:9,}  psi {result.mean:10.4g}  at the bound"

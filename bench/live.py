@@ -19,14 +19,16 @@ from nats.aio.msg import Msg
 
 from bench.consortium import Consortium, consortium, served, stopped
 from bench.report import finish
-from treaty.federation import messages, subjects
-from treaty.federation.authority import Credential
+from treaty.federation import messages
 from treaty.federation.conductor import Manner
-from treaty.federation.connection import connect
 from treaty.federation.messages import Query
+from treaty.federation.nats import subjects
+from treaty.federation.nats.authority import Credential
+from treaty.federation.nats.connection import connect
 from treaty.federation.training import FederatedTraining
-from treaty.records import Source
+from treaty.records import open_source
 from treaty.terms import encoder_of, plan_of
+from treaty.terms.names import token
 
 OWNERS, RECORDS, COLUMNS, HORIZON = 3, 33_334, 30, 1000
 ASKED = 300
@@ -38,7 +40,7 @@ async def echo(credential: Credential) -> None:
     me = credential.token
 
     async def back(message: Msg) -> None:
-        await connection.publish(subjects.ready(subjects.token("learner"), me), message.data)
+        await connection.publish(subjects.ready(token("learner"), me), message.data)
 
     await connection.subscribe(subjects.call("*"), cb=back)
     await connection.flush()
@@ -104,7 +106,7 @@ async def answered_queries(made: Consortium, beside: Consortium) -> dict[str, fl
         theta = tuple(random.uniform(-1, 1, dimension).tolist())
         data = messages.encode(Query(made.fingerprint, "round trips", k, theta))
         began = time.perf_counter()
-        await connection.publish(subjects.query(learner.token, subjects.token(owner)), data)
+        await connection.publish(subjects.query(learner.token, token(owner)), data)
         reply = messages.decode(await asyncio.wait_for(arrived.get(), 60))
         if not isinstance(reply, messages.Answer):
             raise SystemExit(f"not answered: {reply}")
@@ -168,7 +170,7 @@ class Gradient:
 
     def __init__(self, made: Consortium) -> None:
         plan = plan_of(made.treaty)
-        source = Source(made.folder / f"{subjects.token(made.names[0])}.parquet")
+        source = open_source(made.folder / f"{token(made.names[0])}.parquet")
         self._risk, _ = encoder_of(made.treaty).risk(plan.problem.loss, source)
         self._random = np.random.default_rng(0)
 
@@ -183,7 +185,7 @@ class Gradient:
 def trained(made: Consortium) -> tuple[float, int]:
     """Train to the end; return the seconds and the number of answers."""
     training = FederatedTraining(
-        made.treaty, made.credential("learner"), made.folder / "run.journal", manner=Manner()
+        made.treaty, made.channel("learner"), made.folder / "run.journal", manner=Manner()
     )
     began = time.perf_counter()
     asyncio.run(training.run())

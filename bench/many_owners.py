@@ -17,11 +17,9 @@ OWNERS, ROUNDS = 200, 20
 
 async def trained(made: Consortium) -> tuple[float, int]:
     """Run every owner as a task of its own, train, and return the seconds and the answers heard."""
-    agents = [Agent(made.home(name), made.credential(name)) for name in made.names]
+    agents = [Agent(made.home(name), made.channel(name)) for name in made.names]
     working = [asyncio.create_task(agent.run()) for agent in agents]
-    training = FederatedTraining(
-        made.treaty, made.credential("learner"), made.folder / "run.journal"
-    )
+    training = FederatedTraining(made.treaty, made.channel("learner"), made.folder / "run.journal")
     began = time.perf_counter()
     await training.run()
     seconds = time.perf_counter() - began

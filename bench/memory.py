@@ -15,7 +15,7 @@ import polars as pl
 
 from bench.report import finish
 from treaty.losses import Squared
-from treaty.records import DictionaryTerms, Encoder, Number, Source, Target
+from treaty.records import DictionaryTerms, Encoder, Number, Target, open_source
 from treaty.records.fitting import bounds_dictionary
 
 ROWS, FEATURES, PARTS = 10_000_000, 30, 20
@@ -40,7 +40,7 @@ def add_up(path: Path) -> float:
     fitted = bounds_dictionary(DictionaryTerms(radius=1.4), features)
     encoder = Encoder(features, target, fitted)
     start = time.perf_counter()
-    risk, counts = encoder.risk(Squared(), Source(path))
+    risk, counts = encoder.risk(Squared(), open_source(path))
     seconds = time.perf_counter() - start
     clamped, scaled = sum(counts.clamped.values()), counts.scaled
     print(f"n = {risk.n:,}; {clamped:,} values clamped, {scaled:,} rows scaled", file=sys.stderr)
@@ -51,7 +51,7 @@ def read_only(path: Path) -> float:
     """Read the same columns in the same blocks, and drop them; return the seconds."""
     columns = [f"x{j}" for j in range(FEATURES)] + ["y"]
     start = time.perf_counter()
-    rows = sum(len(block) for block in Source(path).blocks(columns))
+    rows = sum(len(block) for block in open_source(path).blocks(columns))
     assert rows == ROWS
     return time.perf_counter() - start
 

@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 
 from treaty.arrays import FloatArray
-from treaty.demo.flights import write_flights
 from treaty.losses import Domain
 from treaty.records import (
     Counts,
@@ -27,6 +26,7 @@ from treaty.records import (
 )
 from treaty.records.encoder import encode
 from treaty.records.fitting import fit_dictionary
+from treaty.studies.flights import write_flights
 from treaty.terms import load
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"

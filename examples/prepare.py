@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from treaty.reproduce import fraud, hospital, lending
+from treaty.studies import fraud, hospital, lending
 
 PUBLIC_ROWS = 5_000
 HERE = Path(__file__).parent

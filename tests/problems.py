@@ -3,9 +3,10 @@
 import numpy as np
 
 from treaty.fitness import Problem, Risk, risk_of
-from treaty.learners import Party, Plan
-from treaty.losses import Domain, Hinge, Huber, Logistic, Loss, Squared
+from treaty.losses import Clipped, Domain, Hinge, Huber, Logistic, Loss, Squared
+from treaty.plans import Party, Plan
 from treaty.privacy import Budget
+from treaty.questions import MeanGradient
 
 LOSSES: dict[str, Loss] = {
     "squared": Squared(),
@@ -53,4 +54,17 @@ def plan(
     **more: object,
 ) -> Plan:
     parties = tuple(Party(f"owner {i}", n, Budget(epsilon)) for i in range(owners))
+    horizon = 1 if method == "one-shot" else horizon
     return Plan(problem(loss, p, ridge), parties, method, horizon, **more)
+
+
+def sensitivity(bound: float, records: int, dimension: int) -> float:
+    """How far one of n records moves a mean gradient whose parts are at most `bound` large."""
+    loss = Clipped(Squared(), bound, "l1")
+    chosen = Problem(loss, Domain(dimension, 1e6, 1e6, (-1.0, 1.0)), 0.0, 1e6)
+    return MeanGradient.sensitivity(chosen, records, "l1")
+
+
+def one_owner(chosen: Problem, records: int, epsilon: float = 1.0) -> Plan:
+    """A plan in which one owner is asked once."""
+    return Plan(chosen, (Party("owner", records, Budget(epsilon)),), "averaged-subgradient", 1)

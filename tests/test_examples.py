@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from treaty.federation.offer import unusual
-from treaty.privacy import Grant
-from treaty.records import Source
+from treaty.owner.offer import unusual
+from treaty.records import open_source
 from treaty.terms import fit, load, plan_of
 
 ROOT = Path(__file__).parents[1]
@@ -36,17 +35,16 @@ def test_example_runs_as_written(name, tmp_path):
     told = json.loads(_run("-m", "treaty", *train[1:], "--json", cwd=tmp_path))
     report = told["models"]["together"]
     assert report["psi"] < 0.2
-    public = Source(tmp_path / "examples" / name / "public.parquet")
+    public = open_source(tmp_path / "examples" / name / "public.parquet")
     document = fit(load(tmp_path / "examples" / name / "treaty.toml"), public)
     plan = plan_of(document)
     for party in plan.parties:
         assert report["epsilon_spent"][party.name] <= party.budget.epsilon
-        grant = Grant("treaty", plan.budget(party), plan.answers(party))
-        assert unusual(document, plan, party, grant) == []
+        assert unusual(document, plan.release(party)) == []
 
 
 def test_the_flights_example_is_the_demonstrations_treaty():
     page = ROOT / "examples" / "flights" / "treaty.toml"
-    shipped = ROOT / "src" / "treaty" / "demo" / "flights.toml"
+    shipped = ROOT / "src" / "treaty" / "studies" / "flights.toml"
     assert page.read_text() == shipped.read_text()
     assert len(load(page).parties) == 16

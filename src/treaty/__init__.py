@@ -4,6 +4,7 @@ The handful of names that most programs need:
 
     treaty.load        read a treaty from TOML
     treaty.sources     where each party's records are
+    treaty.Evidence    rows that stand in for the records, read once for many forecasts
     treaty.forecast    what a collaboration is worth, before anyone trains
     treaty.advise      whom to invite, which ε, at what price
     treaty.assemble    read the records under the treaty
@@ -23,19 +24,22 @@ from treaty.advice import Advice as Advice
 from treaty.advice import advise as advise
 from treaty.errors import Refusal as Refusal
 from treaty.errors import TreatyError as TreatyError
+from treaty.evidence import Evidence as Evidence
 from treaty.fitness import Problem as Problem
 from treaty.fitness import risk_of as risk_of
 from treaty.fitness import yardstick as yardstick
-from treaty.fitness.model import Model as Model
-from treaty.forecast import Forecast as Forecast
-from treaty.forecast import forecast as forecast
-from treaty.learners import Party as Party
-from treaty.learners import Plan as Plan
+from treaty.forecasting import Forecast as Forecast
+from treaty.forecasting import forecast as forecast
+from treaty.learners import survey as survey
 from treaty.losses import Domain as Domain
 from treaty.losses import Loss as Loss
+from treaty.models import Model as Model
+from treaty.plans import Party as Party
+from treaty.plans import Plan as Plan
 from treaty.privacy import Budget as Budget
 from treaty.records import Counts as Counts
 from treaty.records import Source as Source
+from treaty.records import open_source as open_source
 from treaty.simulation import Simulation as Simulation
 from treaty.simulation import simulate as simulate
 from treaty.simulation import sweep as sweep

@@ -1,5 +1,5 @@
 """python -m treaty: the command line."""
 
-from treaty.cli import main
+from treaty.cli.main import main
 
 main()

@@ -21,7 +21,7 @@ from treaty.advice.coalition import (
 from treaty.advice.targets import beats_alone, priced_budgets, reach
 from treaty.advice.worth import Worth, worth_of
 from treaty.errors import TreatyError
-from treaty.forecast import outlook
+from treaty.forecasting import outlook_on
 from treaty.terms import loads
 
 
@@ -37,7 +37,7 @@ def _worth(records, epsilons, kappa=1.0, sampling=5.0, optimisation=0.01, **more
         luck=0.9,
         **{
             "pulls": np.zeros((len(records), 0)),
-            "apart": np.zeros(len(records)),
+            "difference_costs": np.zeros(len(records)),
             **more,
         },
     )
@@ -173,7 +173,7 @@ def test_targets_are_reached_exactly():
 def test_what_beats_being_alone_does_so_exactly(apart):
     """With more records for everybody the owner's own model gets better too."""
     epsilons = np.array([1.0, 0.5, 2.0])
-    differ = {"apart": np.array([apart, 0.0, 0.0])}
+    differ = {"difference_costs": np.array([apart, 0.0, 0.0])}
     worth = _worth([100, 2000, 4000], epsilons, kappa=3e6, optimisation=1e-4, **differ)
     found = beats_alone(worth, epsilons, "o0")
     more = worth.records * found.records_factor
@@ -290,7 +290,7 @@ def public(tmp_path):
     a = random.standard_normal(1500)
     frame = pl.DataFrame({"a": a, "y": a + random.standard_normal(1500)})
     frame.write_csv(tmp_path / "p.csv")
-    return t.Source(tmp_path / "p.csv")
+    return t.open_source(tmp_path / "p.csv")
 
 
 def test_small_shy_owners_are_left_out_and_the_surrogate_agrees_with_rehearsal(public):
@@ -306,8 +306,8 @@ def test_small_shy_owners_are_left_out_and_the_surrogate_agrees_with_rehearsal(p
     without = TREATY.split("[[parties]]")
     two = t.forecast(loads("[[parties]]".join(without[:3])), public)
     assert advice.recommended.value == pytest.approx(two.together.value, rel=0.3)
-    seen = outlook(loads(TREATY), public)
-    worth = worth_of(seen)
+    outlook = outlook_on(loads(TREATY), t.Evidence(public))
+    worth = worth_of(outlook)
     surrogate = float(worth.psi(np.array([[1.0, 1.0, 0.0]]))[0])
     assert surrogate == pytest.approx(advice.recommended.value, rel=0.3)
 
@@ -315,10 +315,10 @@ def test_small_shy_owners_are_left_out_and_the_surrogate_agrees_with_rehearsal(p
 def test_noise_is_told_from_an_optimisation_that_leaves_much(public):
     """κ is what noise does, however far from the optimum the method ends."""
     slow = loads(TREATY.replace("horizon = 6", "horizon = 6\nparameters = {rho = 1e-5}"))
-    seen = outlook(slow, public)
-    together = seen.rehearse(seen.plan, precision=0.01)
+    outlook = outlook_on(slow, t.Evidence(public))
+    together = outlook.rehearse(outlook.plan, precision=0.01)
     assert together.optimisation > 0.5
-    worth = worth_of(seen)
+    worth = worth_of(outlook)
     told = float(worth.psi(np.ones((1, 3)))[0])
     assert told == pytest.approx(together.psi.value, rel=0.1)
 
@@ -331,13 +331,13 @@ def test_an_owner_asks_inside_its_own_walls(public, tmp_path):
     for luck, slope in (("good", 1.0), ("bad", -1.0)):
         path = tmp_path / f"{luck}.csv"
         pl.DataFrame({"a": a, "y": slope * a + 0.01 * random.standard_normal(50)}).write_csv(path)
-        advice = t.advise(loads(TREATY), public, own={"shy": t.Source(path)})
+        advice = t.advise(loads(TREATY), public, own={"shy": t.open_source(path)})
         measured[luck] = next(side for side in advice.owners if side.name == "shy")
         assert "must not leave" in str(advice)
         assert advice.plain()["must_not_leave"] is True
     assert measured["good"].alone < 0.05
     assert measured["bad"].alone > 1.0
-    with pytest.raises(TreatyError, match="--own names nobody, who is not a party"):
+    with pytest.raises(TreatyError, match="`own` names nobody, who is not a party"):
         t.advise(loads(TREATY), public, own={"nobody": public})
 
 

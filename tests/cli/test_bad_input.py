@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from treaty.cli import main
+from treaty.cli.main import main
 
 TREATY = """
 version = 1
@@ -182,7 +182,7 @@ CASES = {
         TRAIN,
         TREATY.replace("[loss]", "[dictionary]\ncomponents = 2\n[loss]"),
         ROWS,
-        "give a file of them with --public",
+        "give some with --public",
     ),
     "no runs": (
         "simulate treaty.toml --data rows.csv --by who --runs 0",
@@ -230,7 +230,7 @@ CASES = {
         "forecast treaty.toml",
         TREATY,
         ROWS,
-        "give a file with --stand-in, or --generate rows",
+        "give some with --stand-in, or let --generate make them up",
     ),
     "a stand-in with other columns": (
         "forecast treaty.toml --stand-in rows.csv",

@@ -9,11 +9,11 @@ from bench.fuzz import fuzz
 from test_bad_input import ROWS, TREATY, type_in  # noqa: F401
 
 from treaty.errors import TreatyError
-from treaty.federation.authority import Credential, make_federation
-from treaty.federation.policy import Policy
-from treaty.fitness.model import Model
+from treaty.federation.nats.authority import Credential, make_federation
 from treaty.losses import permit
-from treaty.records import Source
+from treaty.models import Model
+from treaty.owner import Policy
+from treaty.records import open_source
 from treaty.terms import encoder_of, fit, loads, model_of, problem_of
 from treaty.terms.draft import blank_draft
 
@@ -56,7 +56,7 @@ def test_parquet_that_is_none(tmp_path):
         path.write_bytes(damaged)
 
         def read() -> None:
-            list(Source(path).blocks(["a"]))
+            list(open_source(path).blocks(["a"]))
 
         with pytest.raises(TreatyError, match="cannot be read"):
             read()
@@ -158,7 +158,7 @@ def test_a_column_of_a_strange_type_is_told(tmp_path):
     )
     document = fit(loads(text), None)
     with pytest.raises(TreatyError, match="cannot be encoded"):
-        encoder_of(document).risk(problem_of(document).loss, Source(path))
+        encoder_of(document).risk(problem_of(document).loss, open_source(path))
 
 
 @pytest.mark.parametrize("name", [".a:C", "a..b:C", "broken_loss:C"])
@@ -172,9 +172,9 @@ def test_a_loss_that_cannot_be_imported_is_told(tmp_path, monkeypatch, name):
 def test_a_draft_of_private_rows_shows_no_value_through_a_type_or_a_missing_header(tmp_path):
     secret = pl.Series("who", [["alice"]], dtype=pl.List(pl.Enum(["alice", "bob"])))
     pl.DataFrame([secret, pl.Series("y", [1.0])]).write_parquet(tmp_path / "rows.parquet")
-    text = blank_draft(Source(tmp_path / "rows.parquet"), target="y", by=None)
+    text = blank_draft(open_source(tmp_path / "rows.parquet"), target="y", by=None)
     assert "alice" not in text
     assert "a column of type List" in text
     (tmp_path / "headless.csv").write_text("34,Alice,HIV+\n35,Bob,HIV-\n")
     with pytest.raises(TreatyError, match="its first line holds a number"):
-        blank_draft(Source(tmp_path / "headless.csv"), target="HIV+", by=None)
+        blank_draft(open_source(tmp_path / "headless.csv"), target="HIV+", by=None)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from test_commands import TREATY, run
 
-from treaty.federation.demo import BANKS, free_port, slug
-from treaty.federation.subjects import token
+from treaty.federation.nats.demo import BANKS, free_port, slug
+from treaty.terms.names import token
 
 
 @pytest.mark.parametrize(

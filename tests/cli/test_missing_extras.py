@@ -11,7 +11,7 @@ missing = sys.argv.pop(1)
 sys.modules[missing] = None
 find = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *more: None if name == missing else find(name, *more)
-from treaty.cli import main
+from treaty.cli.main import main
 main()
 """
 

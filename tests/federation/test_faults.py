@@ -9,10 +9,13 @@ import sys
 import pytest
 from world import NAMES, World, run, treaty_text, until
 
-from treaty.federation import messages, subjects
+from treaty.federation import messages
 from treaty.federation.agent import Agent
-from treaty.federation.connection import connect
 from treaty.federation.messages import Answer, Query
+from treaty.federation.nats import subjects
+from treaty.federation.nats.channel import NatsChannel
+from treaty.federation.nats.connection import connect
+from treaty.terms.names import token
 
 KILLED_AT = """
 import os, pathlib, signal, sys
@@ -52,7 +55,7 @@ def after(owner, name):
     setattr(owner, name, new)
 
 {where}
-from treaty.cli import main
+from treaty.cli.main import main
 main()
 """
 STEPS = {
@@ -119,7 +122,7 @@ def _learn(world: World) -> "subprocess.Popen[bytes]":
 
 @pytest.mark.parametrize("method", ["averaged-subgradient", "one-at-a-time"])
 def test_a_learner_killed_again_and_again_goes_on(tmp_path, method):
-    from treaty.fitness.model import Model
+    from treaty.models import Model
 
     with _world(tmp_path, treaty_text(method, 800)) as world:
         kills = 0
@@ -211,7 +214,9 @@ def test_a_slow_network_that_is_cut_again_and_again(tmp_path):
             weather = Weather(world.port)
             through = f"tls://localhost:{await weather.start()}"
             agents = [
-                Agent(world.homes[name], replace(world.credential(name), server=through))
+                Agent(
+                    world.homes[name], NatsChannel(replace(world.credential(name), server=through))
+                )
                 for name in NAMES
             ]
             working = [asyncio.create_task(agent.run()) for agent in agents]
@@ -251,7 +256,7 @@ def test_repeated_and_reordered_queries_are_answered_once_each_and_alike(tmp_pat
 
                 await connection.subscribe(subjects.answer(learner.token, "*"), cb=take)
                 for n, index in enumerate(order, 1):
-                    subject = subjects.query(learner.token, subjects.token(owner))
+                    subject = subjects.query(learner.token, token(owner))
                     await connection.publish(subject, queries[index])
                     await until(lambda n=n: len(heard) >= n)
                 await connection.close()

@@ -9,16 +9,18 @@ from datetime import UTC, datetime, timedelta
 
 import msgpack
 import pytest
-from world import NAMES, World, run, treaty_text, until
 
 from treaty.errors import TreatyError
-from treaty.federation import messages, refusals, subjects
-from treaty.federation.authority import Credential, make_federation
-from treaty.federation.connection import connect
+from treaty.federation import messages, refusals
 from treaty.federation.messages import Answer, Query, Refused
+from treaty.federation.nats import subjects
+from treaty.federation.nats.authority import Credential, make_federation
+from treaty.federation.nats.connection import connect
 from treaty.terms import dumps
+from treaty.terms.names import token
+from world import NAMES, World, run, treaty_text, until
 
-LEARNER = subjects.token("learner")
+LEARNER = token("learner")
 ZERO = (0.0, 0.0, 0.0)
 
 
@@ -112,7 +114,7 @@ def test_what_is_no_query_is_dropped_and_written_down(world, asked, data):
 
 
 def test_another_learner_may_not_ask_under_this_treaty(world, asked):
-    stranger = subjects.token(NAMES[1])
+    stranger = token(NAMES[1])
     reply = asked(_query(world), stranger)
     assert isinstance(reply, Refused)
     assert "may not ask under treaty" in reply.reason
@@ -152,7 +154,7 @@ def test_a_flood_neither_fills_the_disk_nor_hides_what_others_are_refused(world,
     """One party's thousand refusals, then another's single one."""
     for k in range(1000):
         asked(_query(world, 100 + k))
-    asked(_query(world), subjects.token(NAMES[1]))
+    asked(_query(world), token(NAMES[1]))
     written = world.refusals(NAMES[0])
     assert len(written) == refusals.WRITTEN + 2
     assert "more than 100 refusals in an hour" in written[-2]
@@ -198,8 +200,8 @@ def test_the_server_holds_everybody_to_their_own_subjects(tmp_path, world):
         await world.prepare()
         owner, victim = world.credential(NAMES[0]), world.credential(NAMES[1])
         complaints: list[str] = []
-        hostile = await connect(owner, told=complaints.append)
-        learner = await connect(world.credential("learner"), told=complaints.append)
+        hostile = await connect(owner, say=complaints.append)
+        learner = await connect(world.credential("learner"), say=complaints.append)
         heard: list[str] = []
 
         async def take(message):
@@ -254,7 +256,7 @@ def test_the_server_holds_everybody_to_their_own_subjects(tmp_path, world):
         kept = run(attack())
     finally:
         world.stop()
-    victim, owner = subjects.token(NAMES[1]), subjects.token(NAMES[0])
+    victim, owner = token(NAMES[1]), token(NAMES[0])
     assert kept == sorted([subjects.query(LEARNER, victim), subjects.query(owner, victim)])
 
 
@@ -291,7 +293,7 @@ def test_answers_that_are_none_are_dropped_by_the_learner(tmp_path):
         name = training.run_name
         pestered = 0
         hostile = await connect(world.credential(NAMES[0]))
-        subject = subjects.answer(LEARNER, subjects.token(NAMES[0]))
+        subject = subjects.answer(LEARNER, token(NAMES[0]))
 
         async def pester():
             nonlocal pestered

@@ -8,12 +8,14 @@ import pytest
 from world import NAMES, World, run, treaty_text, until
 
 from treaty.errors import TreatyError
-from treaty.federation import messages, subjects
+from treaty.federation import messages
 from treaty.federation.agent import Agent
-from treaty.federation.connection import connect
 from treaty.federation.messages import Answer, Query
+from treaty.federation.nats import subjects
+from treaty.federation.nats.connection import connect
+from treaty.terms.names import token
 
-LEARNER = subjects.token("learner")
+LEARNER = token("learner")
 
 
 class Impostor:
@@ -141,7 +143,7 @@ def _forged(world, run_name="forged", k=1) -> bytes:
 def test_the_operator_can_do_its_task_and_no_more(world):
     """Streams that republish, other streams, deletion, queries and answers: all denied."""
     world.start()
-    owner = subjects.token(NAMES[0])
+    owner = token(NAMES[0])
     again = {
         "name": "TREATY",
         "subjects": ["treaty.query.*.*"],
@@ -168,7 +170,7 @@ def test_the_operator_can_do_its_task_and_no_more(world):
     async def attack():
         await world.prepare()
         complaints: list[str] = []
-        operator = await connect(world.credential("operator"), told=complaints.append)
+        operator = await connect(world.credential("operator"), say=complaints.append)
         async with world.agents(NAMES[0]):
             for subject, body in denied.items():
                 data = json.dumps(body).encode() if body else _forged(world)
@@ -210,8 +212,8 @@ def test_an_owner_answers_only_what_comes_on_the_whole_subject_of_a_query_to_it(
         data = _forged(world)
 
     places = {
-        "owner": subjects.token(NAMES[0]),
-        "other": subjects.token(NAMES[1]),
+        "owner": token(NAMES[0]),
+        "other": token(NAMES[1]),
         "learner": LEARNER,
     }
     Message.subject = subject.format(**places)

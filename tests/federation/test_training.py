@@ -8,7 +8,7 @@ import pytest
 from world import NAMES, World, run, treaty_text, until, write_rows
 
 from treaty.errors import TreatyError
-from treaty.federation.home import Home
+from treaty.owner import Home
 
 
 @contextlib.contextmanager

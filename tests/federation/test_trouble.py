@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from world import NAMES, World, run, treaty_text, until
 
-from treaty.federation.demo import free_port
-from treaty.federation.server import stop_server
+from treaty.federation.nats.demo import free_port
+from treaty.federation.nats.server import stop_server
 from treaty.logbook import Unwritable
 
 TOLD_WITHIN = 10.0
@@ -211,7 +211,7 @@ def _servers(port: int) -> list[int]:
 
 
 def test_a_killed_serve_leaves_no_orphan(tmp_path):
-    from treaty.federation.authority import make_federation
+    from treaty.federation.nats.authority import make_federation
 
     port = free_port()
     federation = make_federation(tmp_path / f"federation-{port}", NAMES, port=port)

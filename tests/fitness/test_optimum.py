@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 from problems import LOSSES, problem, rows
 from treaty.errors import TreatyError
 from treaty.fitness import Problem, optimum, risk_of, yardstick
-from treaty.fitness.yardstick import best_constant, model_alone
+from treaty.fitness.yardsticks import best_constant, model_alone
 from treaty.losses import Clipped, Domain, Hinge, Huber, Logistic, Loss, Squared
 
 WIDE = 1e3

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from treaty.learners import PoissonClocks, Timetable
-from treaty.learners.clocks import NOBODY
+from treaty.plans import PoissonClocks, Timetable
+from treaty.plans.clocks import NOBODY
 
 ENDLESS = 10**9
 

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from problems import plan, problem, risks
 from treaty.errors import TreatyError
-from treaty.learners import Party, Plan, blocs_of, learner_for, peer_plans
 from treaty.losses import Squared
+from treaty.plans import Party, Plan, peer_plans
 from treaty.privacy import Budget, Gaussian
 
 
-def _plan(*parties: Party, **more) -> Plan:
-    return Plan(problem(Squared()), parties, "one-at-a-time", 12, **more)
+def _plan(*parties: Party, method="one-at-a-time", **more) -> Plan:
+    return Plan(problem(Squared()), parties, method, 12, **more)
 
 
 def test_noise_scale_with_cap_and_overlap_by_hand():
@@ -66,11 +66,11 @@ def test_precision_weights_with_a_noiseless_owner():
 def test_blocs_are_fictitious_owners():
     """F Remark 2: sizes add up, and members are averaged by their records."""
     parties = [Party(name, n, Budget(1.0)) for name, n in (("a", 10), ("b", 30), ("c", 60))]
-    one, two = blocs_of(_plan(*parties, blocs=(("c", "a"),)), synchronous=False)
+    one, two = _plan(*parties, blocs=(("c", "a"),)).blocs_met
     assert one.members == (0, 2)
     np.testing.assert_allclose(one.shares, [10 / 70, 60 / 70])
     assert (one.weight, two.weight) == pytest.approx((0.7, 0.3))
-    (everybody,) = blocs_of(_plan(*parties), synchronous=True)
+    (everybody,) = _plan(*parties, method="shrinking-steps").blocs_met
     np.testing.assert_allclose(everybody.shares, [0.1, 0.3, 0.6])
 
 
@@ -94,12 +94,12 @@ def test_the_papers_peers_leak_their_own_gradient():
     shared = plan(Squared(), "shrinking-steps", owners=2, horizon=5, parameters={"rho": 5.0})
     data = risks(Squared(), owners=2)
     paper = peer_plans(shared, as_published=True)["owner 0"]
-    learner = learner_for(paper)
-    first = learner.ask(0)
+    learner = paper.learner()
+    first = learner.ask(0).theta
     own_answer = data["owner 1"].gradient(first) + np.random.default_rng(0).laplace(size=4)
     learner.tell(0, 0.5 * (data["owner 0"].gradient(first) + own_answer))
-    second = learner.ask(0)
-    step = learner.rho / 25
+    second = learner.ask(0).theta
+    step = learner.step_sizes["rho"] / 25
     stolen = 2 * ((first - second) / step - 0.01 * first) - own_answer
     np.testing.assert_allclose(stolen, data["owner 0"].gradient(first), rtol=1e-9)
 

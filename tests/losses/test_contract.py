@@ -122,7 +122,6 @@ def test_smoothness_and_strong_convexity_hold_in_the_score(loss, z, w, raw_y):
     slope_z, slope_w = loss.slope(np.array(z), y), loss.slope(np.array(w), y)
     change, apart = (slope_z - slope_w) * np.sign(z - w), abs(z - w)
     assert change <= loss.curvature_bound * apart + 1e-12
-    assert change >= loss.curvature_floor * apart - 1e-12
 
 
 @pytest.mark.parametrize("loss", [Squared(), Logistic(), Huber(0.3)], ids=_name)
@@ -152,7 +151,7 @@ def test_a_wide_clip_changes_nothing():
     x, y = np.array([[0.5, 0.5]]), np.array([[1.0]])
     z = np.linspace(-2, 2, 9)[None, :]
     for loss in PLAIN:
-        clipped = loss.clipped(1e6, "l2").on(x)
+        clipped = Clipped(loss, 1e6, "l2").on(x)
         np.testing.assert_allclose(clipped.slope(z, y), loss.slope(z, y))
         np.testing.assert_allclose(clipped.value(z, y), loss.value(z, y), atol=1e-9)
 
@@ -221,7 +220,7 @@ def test_a_slope_that_is_no_number_passes_no_clip(norm):
     """One record whose slope is NaN moves a clipped sum no further than any other record."""
     x = np.array([[0.5, 0.5], [0.3, -0.1], [0.0, 0.2]])
     y = np.array([1.0, -1.0, 0.0])[:, None]
-    slope = Broken().clipped(0.4, norm).on(x).slope(x @ np.ones((2, 1)), y)
+    slope = Clipped(Broken(), 0.4, norm).on(x).slope(x @ np.ones((2, 1)), y)
     order = {"l1": 1, "l2": 2}[norm]
     assert np.isfinite(slope).all()
     assert (np.linalg.norm(slope * x, order, axis=1) <= 0.4 * (1 + 1e-12)).all()

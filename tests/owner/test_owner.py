@@ -9,6 +9,7 @@ from treaty.errors import Refusal, TreatyError
 from treaty.fitness import risk_of
 from treaty.losses import Clipped, Squared
 from treaty.owner import Owner, Query
+from treaty.plans import Party, Plan
 from treaty.privacy import (
     Budget,
     Gaussian,
@@ -16,19 +17,26 @@ from treaty.privacy import (
     Laplace,
     MemoryLedger,
     epsilon_spent,
-    sensitivity,
 )
+from treaty.questions import MeanGradient
 
 
 def _owner(answers: int = 3, budget: Budget | None = None, **more) -> tuple[Owner, MemoryLedger]:
     treaty = str(more.get("treaty", "fingerprint"))
     ledger = MemoryLedger(Grant(treaty, budget or Budget(1.0), answers))
+    mechanism = more.pop("mechanism", Laplace())
+    party = Party("bank", 100, budget or Budget(1.0))
+    plan = Plan(
+        more.pop("problem", problem(Squared())),
+        (party,),
+        "shrinking-steps",
+        more.pop("horizon", 10),
+        mechanism=mechanism,
+    )
     settings = {
         "treaty": "fingerprint",
-        "problem": problem(Squared()),
+        "plan": plan,
         "risk": risk_of(Squared(), *rows(100, 4, seed=1)),
-        "horizon": 10,
-        "mechanism": Laplace(),
         "ledger": ledger,
     }
     return Owner("bank", **(settings | more)), ledger
@@ -48,7 +56,7 @@ def test_a_repeated_query_gets_the_stored_answer_and_spends_once():
 
 def test_the_same_theta_in_another_round_or_run_gets_fresh_noise():
     owner, _ = _owner()
-    answers = [owner.answer(q).gradient for q in (_query(1), _query(2), _query(1, run="b"))]
+    answers = [owner.answer(q).values for q in (_query(1), _query(2), _query(1, run="b"))]
     assert len(set(answers)) == 3
 
 
@@ -100,21 +108,21 @@ def test_noise_has_the_scale_of_the_papers_and_centres_on_the_gradient():
     assert owner.scale == pytest.approx(2 * bound * 800 / 100, rel=1e-6)
     theta = (0.1, -0.2, 0.3, 0.0)
     exact = risk_of(Squared(), *rows(100, 4, seed=1)).gradient(np.array(theta))
-    noise = np.array([owner.answer(_query(k, theta)).gradient for k in range(1, 801)]) - exact
+    noise = np.array([owner.answer(_query(k, theta)).values for k in range(1, 801)]) - exact
     assert stats.kstest(noise.ravel() / owner.scale, stats.laplace.cdf).pvalue > 1e-4
 
 
 def test_an_unlimited_budget_gives_the_exact_gradient():
     owner, _ = _owner(budget=Budget(math.inf))
     exact = risk_of(Squared(), *rows(100, 4, seed=1)).gradient(np.zeros(4))
-    np.testing.assert_array_equal(owner.answer(_query()).gradient, exact)
+    np.testing.assert_array_equal(owner.answer(_query()).values, exact)
 
 
 def test_gaussian_answers():
     owner, _ = _owner(budget=Budget(1.0, 1e-6), mechanism=Gaussian())
-    moved = sensitivity(problem(Squared()).gradient_bound("l2"), 100, 4)
+    moved = MeanGradient.sensitivity(problem(Squared()), 100, "l2")
     assert owner.scale > moved * Gaussian().multiplier(Budget(1.0, 1e-6), 1)
-    assert len(owner.answer(_query()).gradient) == 4
+    assert len(owner.answer(_query()).values) == 4
 
 
 def test_records_of_another_shape_are_refused():
@@ -129,7 +137,7 @@ def test_scores_that_could_overflow_are_refused_whoever_the_records_are_of():
     huge = (-1.7e308, -1.7e308, 1.7e308, 1.7e308)
     with pytest.raises(Refusal, match="is allowed"):
         owner.answer(_query(theta=huge))
-    assert np.all(np.isfinite(owner.answer(_query(theta=(1e11, -1e11, 1e11, 0.0))).gradient))
+    assert np.all(np.isfinite(owner.answer(_query(theta=(1e11, -1e11, 1e11, 0.0))).values))
     assert ledger.answers_given("fingerprint") == 1
 
 

@@ -3,20 +3,20 @@
 import math
 from fractions import Fraction
 
-import bench.extremes
 import mpmath
 import numpy as np
 import pytest
 from bench.extremes import search
 
-from problems import problem
+from problems import one_owner, problem
 from treaty.errors import TreatyError
 from treaty.fitness import Moments, RowRisk, risk_of
 from treaty.fitness.summation import BLOCK_ROWS, additions, in_blocks
 from treaty.limits import OutsideLimits
-from treaty.losses import Huber, Squared
+from treaty.losses import Clipped, Huber, Squared
 from treaty.owner import Owner, Query
-from treaty.privacy import Budget, Gaussian, Grant, Laplace, MemoryLedger, sensitivity
+from treaty.privacy import Budget, Gaussian, Grant, Laplace, MemoryLedger
+from treaty.questions import QUESTIONS, MeanGradient
 from treaty.terms import loads
 
 TREATY = """
@@ -102,15 +102,20 @@ def test_a_search_over_extreme_sizes_finds_no_pair_beyond_the_declared_sensitivi
     assert found.worst <= 1.0 + 1e-9
     assert found.worst > 0.999999, "the search is to come close"
     assert found.refused > 0
+    assert all(worst > 0.99 for worst in found.by_question.values()), "for every question"
+    assert set(found.by_question) == set(QUESTIONS)
     assert {loss for loss, _, _ in found.reached} == {"squared", "huber", "logistic", "hinge"}
 
 
 def test_the_search_would_find_a_sensitivity_that_is_too_small(monkeypatch):
-    def too_small(bound, records, dimension):
-        return 0.9 * sensitivity(bound, records, dimension)
-
-    monkeypatch.setattr(bench.extremes, "sensitivity", too_small)
-    assert search(seed=20, cases=2500).worst > 1.1
+    for question in QUESTIONS.values():
+        stated = question.sensitivity.__func__
+        monkeypatch.setattr(
+            question, "sensitivity", classmethod(lambda cls, *of, f=stated: 0.9 * f(cls, *of))
+        )
+    found = search(seed=20, cases=2500)
+    assert found.worst > 1.1
+    assert all(worst > 1.1 for worst in found.by_question.values())
 
 
 @pytest.mark.parametrize("mechanism", [Laplace(), Gaussian()])
@@ -157,14 +162,12 @@ def test_a_loss_that_lies_about_its_bound_moves_an_answer_no_further_than_it_dec
         owner = Owner(
             "owner",
             treaty="t",
-            problem=chosen,
+            plan=one_owner(chosen, 5),
             risk=RowRisk(Lying(), x, targets),
-            horizon=1,
-            mechanism=Laplace(),
             ledger=MemoryLedger(Grant("t", Budget(math.inf), 1)),
         )
-        answers.append(np.array(owner.answer(Query("t", "r", 1, (0.5, -0.5))).gradient))
-    allowed = sensitivity(chosen.gradient_bound("l1"), 5, 2)
+        answers.append(np.array(owner.answer(Query("t", "r", 1, (0.5, -0.5))).values))
+    allowed = MeanGradient.sensitivity(chosen, 5, "l1")
     for one in answers:
         for other in answers:
             assert np.abs(one - other).sum() <= allowed
@@ -186,25 +189,23 @@ class Shouting(Squared):
 @pytest.mark.parametrize("size", [1e-300, 1e-170, 1e-150, 1e-90, 1.0])
 def test_a_record_whose_square_vanishes_is_held_to_the_bound_as_well(norm, size):
     x = size * np.array([[1.0, -0.5], [0.3, 1.0]])
-    loss = Shouting().clipped(0.02, norm).on(x)
+    loss = Clipped(Shouting(), 0.02, norm).on(x)
     gradient = loss.slope(np.zeros((2, 1)), np.array([[1.0], [-1.0]])) * x
     order = {"l1": 1, "l2": 2}[norm]
     assert (np.linalg.norm(gradient, order, axis=1) <= 0.02 * (1 + 1e-12)).all()
 
 
 def test_an_own_loss_that_is_clipped_is_answered():
-    chosen = problem(Shouting().clipped(0.5, "l2"), 2, 0.0, 1.0)
+    chosen = problem(Clipped(Shouting(), 0.5, "l2"), 2, 0.0, 1.0)
     x, y = np.tile([0.3, 1.0], (5, 1)), np.array([1.0, 0.0, 0.1, 0.2, 0.3])
     owner = Owner(
         "owner",
         treaty="t",
-        problem=chosen,
+        plan=one_owner(chosen, 5),
         risk=RowRisk(chosen.loss, x, y),
-        horizon=1,
-        mechanism=Laplace(),
         ledger=MemoryLedger(Grant("t", Budget(math.inf), 1)),
     )
-    answer = np.array(owner.answer(Query("t", "r", 1, (0.5, -0.5))).gradient)
+    answer = np.array(owner.answer(Query("t", "r", 1, (0.5, -0.5))).values)
     assert np.linalg.norm(answer) <= 0.5
 
 

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from problems import LOSSES, domain, problem, rows
+from problems import LOSSES, domain, one_owner, problem, rows, sensitivity
 from treaty.fitness import MomentRisk, Moments, RowRisk, risk_of
 from treaty.losses import Clipped
 from treaty.owner import Owner, Query
-from treaty.privacy import Budget, Grant, Laplace, MemoryLedger, sensitivity
+from treaty.privacy import Budget, Grant, MemoryLedger
+from treaty.questions import MeanGradient
 
 P = 4
 WAYS = {**LOSSES, **{f"clipped {k}": Clipped(v, 0.4, "l1") for k, v in LOSSES.items()}}
@@ -34,7 +35,7 @@ def test_replacing_one_record_moves_an_answer_by_at_most_the_sensitivity(name, s
         moved = risk_of(loss, x, y).gradient(theta) - risk_of(loss, other_x, other_y).gradient(
             theta
         )
-        allowed = sensitivity(chosen.gradient_bound(norm), n, P)
+        allowed = MeanGradient.sensitivity(chosen, n, norm)
         assert np.linalg.norm(moved, order) <= allowed
 
 
@@ -71,13 +72,11 @@ def test_an_attack_on_one_answer_succeeds_no_more_often_than_epsilon_allows():
         owner = Owner(
             "victim",
             treaty="t",
-            problem=chosen,
+            plan=one_owner(chosen, 5),
             risk=risk_of(loss, x, y),
-            horizon=1,
-            mechanism=Laplace(),
             ledger=MemoryLedger(Grant("t", Budget(epsilon), 1)),
         )
-        answer = owner.answer(Query("t", "r", 1, (0.0, 0.0))).gradient
+        answer = owner.answer(Query("t", "r", 1, (0.0, 0.0))).values
         right += (answer[0] < 0) == secret
     # The record moves the answer by 2/n in l1 while the sensitivity allows 2·2/n: ε/2 at most.
     most = math.exp(epsilon / 2) / (1 + math.exp(epsilon / 2))

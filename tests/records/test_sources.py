@@ -5,7 +5,7 @@ import pytest
 from treaty.errors import TreatyError
 from treaty.fitness import MomentRisk, RowRisk
 from treaty.losses import Hinge, Squared
-from treaty.records import DictionaryTerms, Encoder, Number, Source, Target
+from treaty.records import DictionaryTerms, Encoder, Number, Target, open_source
 from treaty.records import encoder as encoder_module
 from treaty.records import sources as sources_module
 from treaty.records.fitting import bounds_dictionary
@@ -43,7 +43,9 @@ def test_csv_and_parquet_give_the_same_records(tmp_path):
     frame = _frame()
     frame.write_csv(tmp_path / "r.csv")
     frame.write_parquet(tmp_path / "r.parquet")
-    of = [_encoder().risk(Squared(), Source(tmp_path / f"r.{end}")) for end in ("csv", "parquet")]
+    of = [
+        _encoder().risk(Squared(), open_source(tmp_path / f"r.{end}")) for end in ("csv", "parquet")
+    ]
     (first, counts), (second, other) = of
     np.testing.assert_allclose(first.moments.xx, second.moments.xx, rtol=1e-12)
     assert counts == other
@@ -51,19 +53,19 @@ def test_csv_and_parquet_give_the_same_records(tmp_path):
 
 
 def test_streaming_in_blocks_equals_one_block(file, monkeypatch):
-    whole, counts = _encoder().risk(Squared(), Source(file))
+    whole, counts = _encoder().risk(Squared(), open_source(file))
     monkeypatch.setattr(sources_module, "BLOCK", 7)
-    pieces, again = _encoder().risk(Squared(), Source(file))
+    pieces, again = _encoder().risk(Squared(), open_source(file))
     np.testing.assert_allclose(whole.moments.xx, pieces.moments.xx, rtol=1e-12)
     assert counts == again
 
 
 def test_rows_beyond_memory_go_to_a_file_without_a_name(file, monkeypatch, tmp_path):
     target = Target(column="label")
-    held, _ = _encoder(target).risk(Hinge(), Source(file))
+    held, _ = _encoder(target).risk(Hinge(), open_source(file))
     monkeypatch.setattr(encoder_module, "IN_MEMORY", 1000)
     monkeypatch.setattr(sources_module, "BLOCK", 50)
-    spooled, _ = _encoder(target).risk(Hinge(), Source(file))
+    spooled, _ = _encoder(target).risk(Hinge(), open_source(file))
     assert isinstance(spooled, RowRisk)
     assert isinstance(spooled.x, np.memmap)
     np.testing.assert_array_equal(np.asarray(spooled.x), held.x)
@@ -71,15 +73,15 @@ def test_rows_beyond_memory_go_to_a_file_without_a_name(file, monkeypatch, tmp_p
 
 
 def test_squared_loss_keeps_no_rows(file):
-    risk, _ = _encoder().risk(Squared(), Source(file))
+    risk, _ = _encoder().risk(Squared(), open_source(file))
     assert isinstance(risk, MomentRisk)
 
 
 def test_one_file_of_several_owners(file):
-    assert Source(file).owners("who") == dict(sorted(Source(file).owners("who").items()))
-    sizes = Source(file).owners("who")
+    assert open_source(file).owners("who") == dict(sorted(open_source(file).owners("who").items()))
+    sizes = open_source(file).owners("who")
     for name, n in sizes.items():
-        risk, _ = _encoder().risk(Squared(), Source(file, by="who", owner=name))
+        risk, _ = _encoder().risk(Squared(), open_source(file, by="who", owner=name))
         assert risk.n == n
 
 
@@ -97,14 +99,14 @@ def test_unreadable_files(tmp_path, content, name, says):
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(TreatyError, match=says):
-        Source(path)
+        open_source(path)
 
 
 def test_missing_columns_are_named_with_those_that_are_there(file):
     with pytest.raises(TreatyError, match=r'there is no column "z"; there are a, b, t, who, label'):
-        list(Source(file).blocks(["a", "z"]))
+        list(open_source(file).blocks(["a", "z"]))
     with pytest.raises(TreatyError, match='there is no column "owner"'):
-        Source(file, by="owner", owner="x")
+        open_source(file, by="owner", owner="x")
 
 
 def test_bad_cells_are_named_with_file_column_and_row(tmp_path, monkeypatch):
@@ -112,7 +114,7 @@ def test_bad_cells_are_named_with_file_column_and_row(tmp_path, monkeypatch):
     path = tmp_path / "r.csv"
     path.write_text("a,b,t\n0,1,0.5\n0,1,0.5\n0,1,0.5\n0,oops,0.5\n")
     with pytest.raises(TreatyError, match=r'r.csv: column "b" must hold numbers, but row 4'):
-        _encoder().risk(Squared(), Source(path))
+        _encoder().risk(Squared(), open_source(path))
 
 
 @pytest.mark.parametrize(
@@ -122,9 +124,9 @@ def test_owners_with_nothing_or_one_record(tmp_path, rows, says):
     path = tmp_path / "r.csv"
     path.write_text("a,b,t\n" + rows)
     with pytest.raises(TreatyError, match=says):
-        _encoder().risk(Squared(), Source(path))
+        _encoder().risk(Squared(), open_source(path))
 
 
 def test_an_absent_owner_has_no_records(file):
     with pytest.raises(TreatyError, match=r"nobody in .*: there are no records"):
-        _encoder().risk(Squared(), Source(file, by="who", owner="nobody"))
+        _encoder().risk(Squared(), open_source(file, by="who", owner="nobody"))

@@ -6,9 +6,9 @@ import pytest
 from problems import rows
 from treaty import Budget, Domain, Party, Plan, Problem, risk_of
 from treaty.fitness import PooledRisk, RowRisk
-from treaty.learners import blocs_of
 from treaty.losses import Clipped, Squared
-from treaty.simulation.answers import exact_answers
+from treaty.questions import MeanGradient
+from treaty.simulation.answers import SimulatedRecords
 
 
 class Counting(RowRisk):
@@ -29,11 +29,11 @@ def test_what_owners_share_is_asked_once(owners):
     common = Counting(Clipped(Squared(), 1.0, "l1"), *rows(50, 3, seed=9))
     own = {name: risk_of(Squared(), *rows(10, 3, seed=i)) for i, name in enumerate(names)}
     risks = {name: PooledRisk([risk, common], [1.0, 1.0]) for name, risk in own.items()}
-    exact = exact_answers(plan, blocs_of(plan, synchronous=False), risks)
+    exact = SimulatedRecords(plan, risks)
     random = np.random.default_rng(1)
     bloc, theta = random.integers(owners, size=20), random.standard_normal((20, 3))
     Counting.asked = 0
-    answer = exact(bloc, theta)
+    answer = exact.exact(bloc, MeanGradient(theta))
     assert Counting.asked == 1
     for run in range(20):
         expected = risks[names[bloc[run]]].gradient(theta[run])
@@ -52,8 +52,8 @@ def test_pools_that_share_nothing_are_asked_each():
         name: PooledRisk([some(20, seed), some(9, seed + 5)], [0.5, 0.5])
         for seed, name in enumerate("ab")
     }
-    exact = exact_answers(plan, blocs_of(plan, synchronous=False), risks)
+    exact = SimulatedRecords(plan, risks)
     theta = np.random.default_rng(1).standard_normal((2, 3))
-    answer = exact(np.array([1, 0]), theta)
+    answer = exact.exact(np.array([1, 0]), MeanGradient(theta))
     np.testing.assert_allclose(answer[0], risks["b"].gradient(theta[0]), atol=1e-12)
     np.testing.assert_allclose(answer[1], risks["a"].gradient(theta[1]), atol=1e-12)

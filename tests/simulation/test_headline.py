@@ -20,6 +20,7 @@ def test_slope_minus_two_in_epsilon_and_n(method):
         "shrinking-steps": {"rho": 20.0},
         "averaged-subgradient": {"c1": 0.2},
         "one-at-a-time": {"rho": 0.2},
+        "one-shot": {},
     }[method]
     base = plan(Squared(), method, horizon=20, parameters=parameters)
     start = optimum(base.problem, pooled(list(data.values()))).theta
@@ -28,7 +29,7 @@ def test_slope_minus_two_in_epsilon_and_n(method):
         parties = tuple(
             replace(party, budget=Budget(epsilon), records=records) for party in base.parties
         )
-        return simulate(replace(base, parties=parties), data, start=start, runs=300).mean
+        return simulate(replace(base, parties=parties, start=start), data, runs=300).mean
 
     epsilons, sizes = np.array([2.0, 4, 8]), np.array([10**4, 2 * 10**4, 4 * 10**4])
     by_epsilon = [psi(e, 10**4) for e in epsilons]

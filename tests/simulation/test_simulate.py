@@ -8,12 +8,14 @@ import pytest
 from problems import LOSSES, plan, problem, risks
 from treaty.errors import TreatyError
 from treaty.fitness import RowRisk, yardstick
-from treaty.learners import METHODS, Party, Plan, blocs_of, learner_for
+from treaty.learners import METHODS, survey
 from treaty.losses import Clipped, Hinge, Squared
 from treaty.owner import Owner
+from treaty.plans import Driver, Party, Plan
 from treaty.privacy import Budget, Gaussian, Grant, Laplace, MemoryLedger
+from treaty.questions import MeanGradient
 from treaty.simulation import simulate, sweep
-from treaty.simulation.answers import Noise, exact_answers
+from treaty.simulation.answers import SimulatedNoise, SimulatedRecords
 from treaty.training import drive
 
 
@@ -39,15 +41,13 @@ def test_simulation_agrees_with_live_training(method):
             Owner(
                 party.name,
                 treaty="t",
-                problem=shared.problem,
+                plan=shared,
                 risk=data[party.name],
-                horizon=shared.horizon,
-                mechanism=shared.mechanism,
                 ledger=MemoryLedger(Grant("t", shared.budget(party), shared.answers(party))),
             )
             for party in shared.parties
         ]
-        model = drive(learner_for(shared), shared, owners, "t")
+        model = drive(Driver(shared), owners, "t")
         live.append(float(stick.relative(model)))
     error = simulated.final.std() / math.sqrt(len(live))
     assert np.mean(live) == pytest.approx(simulated.mean, abs=5 * error)
@@ -74,12 +74,11 @@ def test_many_owners_through_either_product(owners):
     """Stacked and gathered matrices give what each owner's own gradient gives."""
     shared = plan(Squared(), "one-at-a-time", owners=owners, n=20)
     data = risks(Squared(), owners=owners, n=20)
-    blocs = blocs_of(shared, synchronous=False)
-    answer = exact_answers(shared, blocs, data)
+    records = SimulatedRecords(shared, data)
     random = np.random.default_rng(0)
     bloc, theta = random.integers(owners, size=9), random.standard_normal((9, 4))
     expected = [data[f"owner {b}"].gradient(t) for b, t in zip(bloc, theta, strict=True)]
-    np.testing.assert_allclose(answer(bloc, theta), expected, atol=1e-12)
+    np.testing.assert_allclose(records.exact(bloc, MeanGradient(theta)), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])
@@ -87,9 +86,8 @@ def test_rows_are_asked_bloc_by_bloc(loss):
     chosen = LOSSES[loss]
     shared = plan(chosen, "one-at-a-time", blocs=(("owner 0", "owner 2"),))
     data = risks(chosen)
-    blocs = blocs_of(shared, synchronous=False)
     theta = np.random.default_rng(0).standard_normal((6, 4))
-    answer = exact_answers(shared, blocs, data)(np.array([0, 1, 1, 0, 1, 0]), theta)
+    answer = SimulatedRecords(shared, data).exact(np.array([0, 1, 1, 0, 1, 0]), MeanGradient(theta))
     both = 0.5 * (data["owner 0"].gradient(theta) + data["owner 2"].gradient(theta))
     np.testing.assert_allclose(answer[[0, 3, 5]], both[[0, 3, 5]], atol=1e-12)
     np.testing.assert_allclose(answer[[1, 2, 4]], data["owner 1"].gradient(theta)[[1, 2, 4]])
@@ -111,12 +109,12 @@ def test_noise_of_a_bloc_has_the_variance_of_its_members(mechanism):
         mechanism=mechanism,
         blocs=(("a", "b"),),
     )
-    blocs = blocs_of(shared, synchronous=False)
-    noise = Noise(shared, blocs, np.random.default_rng(0), 5000)
+    blocs = shared.blocs_met
+    noise = SimulatedNoise(shared, np.random.default_rng(0), 5000)
     for index, bloc in enumerate(blocs):
         drawn = noise.next(np.full(5000, index))
         variance = sum(
-            share**2 * mechanism.variance(shared.scales[i])
+            share**2 * mechanism.variance(shared.scales[i], 1)
             for share, i in zip(bloc.shares, bloc.members, strict=True)
         )
         assert drawn.shape == (5000, 4)
@@ -176,8 +174,11 @@ def test_caps_mean_less_noise_and_better_models():
     capped = replace(free, parties=tuple(replace(p, answers=15) for p in free.parties))
     np.testing.assert_allclose(free.scales / capped.scales, 4.0)
     data = risks(Squared(), owners=6, n=500)
-    public = data["owner 0"]
-    assert simulate(capped, data, public=public).mean < simulate(free, data, public=public).mean
+    public = survey(free.problem, data["owner 0"])
+    assert (
+        simulate(capped.informed_by(public), data).mean
+        < simulate(free.informed_by(public), data).mean
+    )
 
 
 def test_missing_records_and_no_runs():

@@ -7,7 +7,7 @@ import pytest
 import tomli_w
 
 from treaty.errors import TreatyError
-from treaty.records import Source
+from treaty.records import open_source
 from treaty.terms import (
     Treaty,
     canonical,
@@ -125,7 +125,7 @@ def test_the_fitted_dictionary_is_part_of_the_fingerprint(tmp_path):
                 "rate": 30 * random.random(30),
             }
         ).write_csv(public)
-        fitted = fit(loads(text), Source(public))
+        fitted = fit(loads(text), open_source(public))
         assert loads(dumps(fitted)) == fitted
         prints.add(fingerprint(fitted))
     assert len(prints) == 2

@@ -67,7 +67,7 @@ def files(tmp_path_factory):
 def _assembly(files, text: str, public: bool = True) -> t.Assembly:
     document = loads(text)
     records = t.sources(document, data=files / "both.parquet", by="who")
-    return t.assemble(document, records, t.Source(files / "public.csv") if public else None)
+    return t.assemble(document, records, t.open_source(files / "public.csv") if public else None)
 
 
 @pytest.mark.parametrize("loss", ["squared", "huber", "hinge", "logistic"])
@@ -108,7 +108,7 @@ def test_gaussian_training(files):
 def test_starting_from_the_public_model(files):
     text = _treaty(start='"public"', epsilon="inf")
     assembly = _assembly(files, text)
-    assert assembly.start is not None
+    assert assembly.plan.start is not None
     assert t.train(assembly).together < t.train(assembly).public_only
     with pytest.raises(TreatyError, match="to start from the public model"):
         _assembly(files, text, public=False)
@@ -200,9 +200,9 @@ def test_records_must_be_what_the_treaty_says(files):
     with pytest.raises(TreatyError, match="400 records, and the treaty says that east holds 401"):
         _assembly(files, _treaty().replace("records = 400", "records = 401"))
     with pytest.raises(TreatyError, match="there are no records for west"):
-        t.assemble(loads(_treaty()), {"east": t.Source(files / "east.csv")})
+        t.assemble(loads(_treaty()), {"east": t.open_source(files / "east.csv")})
     with pytest.raises(TreatyError, match="north is not a party"):
-        t.assemble(loads(_treaty()), {"north": t.Source(files / "east.csv")})
+        t.assemble(loads(_treaty()), {"north": t.open_source(files / "east.csv")})
 
 
 def test_a_users_own_loss_from_treaty_to_estimator(files, monkeypatch, tmp_path):

@@ -1,9 +1,9 @@
 """Advice: whom to invite, which ε, at what price."""
 
-from treaty.advice.advise import Advice as Advice
-from treaty.advice.advise import Standpoint as Standpoint
-from treaty.advice.advise import advice_of as advice_of
-from treaty.advice.advise import advise as advise
+from treaty.advice.advice import Advice as Advice
+from treaty.advice.advice import Standpoint as Standpoint
+from treaty.advice.advice import advice_of as advice_of
+from treaty.advice.advice import advise as advise
 from treaty.advice.coalition import best_coalition as best_coalition
 from treaty.advice.coalition import shapley as shapley
 from treaty.advice.worth import Worth as Worth

@@ -11,15 +11,15 @@ from treaty.advice.worth import Worth, worth_of
 from treaty.arrays import FloatArray
 from treaty.canvas import canvas
 from treaty.errors import TreatyError
-from treaty.forecast import Outlook
+from treaty.forecasting import Outlook
 
 
-def draw(seen: Outlook, path: Path) -> None:
+def draw(outlook: Outlook, path: Path) -> None:
     """Draw what the worth of coalitions says about scenarios, numbers of owners and prices."""
-    worth = worth_of(seen)
-    epsilons = np.array([party.budget.epsilon for party in seen.plan.parties])
+    worth = worth_of(outlook)
+    epsilons = np.array([party.budget.epsilon for party in outlook.plan.parties])
     if np.isinf(epsilons).any():
-        raise TreatyError("--plot of advice needs a finite epsilon for every owner")
+        raise TreatyError("a picture of advice needs a finite epsilon for every owner")
     figure = canvas(13, 8)
     panels = figure.subplots(2, 3).ravel()
     _scenarios(figure, panels[:4], worth, epsilons)

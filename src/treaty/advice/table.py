@@ -7,10 +7,10 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from treaty.forecast.table import EVIDENCE, told_apart
+from treaty.forecasting.table import EVIDENCE, told_apart
 
 if TYPE_CHECKING:
-    from treaty.advice.advise import Advice, Standpoint
+    from treaty.advice.advice import Advice, Standpoint
 
 
 def text(advice: "Advice") -> str:

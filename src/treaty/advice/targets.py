@@ -68,7 +68,7 @@ def beats_alone(worth: Worth, epsilons: FloatArray, owner: str) -> Reach:
     if alone <= best:
         return Reach(alone, None, owner, None, None, None, best)
     factor = math.sqrt(noise / (alone - best)) if noise > 0 else 0.0
-    apart = float(worth.apart[index])
+    apart = float(worth.difference_costs[index])
     chance = max(0.0, alone - apart)
     # best + noise/r² = apart + chance/r, in 1/r: the smaller r is enough, up to the larger one.
     a, b, c = noise, -chance, best - apart
@@ -128,15 +128,15 @@ def priced_budgets(
     """
     unknown = sorted(set(prices) - set(worth.names))
     if unknown:
-        raise TreatyError(f"--prices names {unknown[0]}, who is not a party to this treaty")
+        raise TreatyError(f"`prices` names {unknown[0]}, who is not a party to this treaty")
     missing = [name for name in worth.names if name not in prices]
     if missing:
-        raise TreatyError(f"--prices has no price for {missing[0]}")
+        raise TreatyError(f"`prices` has no price for {missing[0]}")
     if not spend > 0 or any(not price > 0 for price in prices.values()):
         raise TreatyError("prices and what is spent must be above 0")
     endless = [n for n, epsilon in zip(worth.names, epsilons, strict=True) if math.isinf(epsilon)]
     if endless:
-        raise TreatyError(f"--prices: {endless[0]} asks for no noise, so its epsilon has no price")
+        raise TreatyError(f"`prices`: {endless[0]} asks for no noise, so its epsilon has no price")
     price = np.array([prices[name] for name in worth.names])
     if worth.precision_weights:
         gets = int(np.argmax(worth.records**2 / (worth.noise * epsilons**2 * price**2)))

@@ -11,14 +11,14 @@ owners that are alike and weighed by records the last two come to ½ tr(H⁻¹G)
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from treaty.arrays import FloatArray
-from treaty.forecast import Outlook
-from treaty.forecast.stage import median_over_mean
-from treaty.learners import Plan
+from treaty.evidence.costs import median_over_mean
+from treaty.forecasting import Outlook
+from treaty.plans import Party
 from treaty.privacy import Budget
 
 
@@ -35,7 +35,7 @@ class Worth:
         nothing: ψ without any coalition: of the public rows, or of a constant.
         luck: how much lower a model of one sample typically is than on average: such costs are skewed.
         pulls: pull_i·√(½/f*), a row for each owner; no columns where owners are alike.
-        apart: what each owner's own model costs because it differs.
+        difference_costs: what each owner's own model costs because it differs.
         own: ψ of the very model of owners whose records are at hand, by name. Their pulls are those
             of these records, chance included.
         precision_weights: whether owners are weighed by precision instead of by records.
@@ -49,7 +49,7 @@ class Worth:
     nothing: float
     luck: float
     pulls: FloatArray
-    apart: FloatArray
+    difference_costs: FloatArray
     own: Mapping[str, float] = field(default_factory=dict[str, float])
     precision_weights: bool = False
 
@@ -103,7 +103,7 @@ class Worth:
         return self._alone(self.luck)
 
     def _alone(self, luck: float) -> FloatArray:
-        psi = luck * self.sampling * (1 / self.records - 1 / self.total) + self.apart
+        psi = luck * self.sampling * (1 / self.records - 1 / self.total) + self.difference_costs
         return np.array([self.own.get(n, value) for n, value in zip(self.names, psi, strict=True)])
 
     @property
@@ -115,29 +115,31 @@ class Worth:
         return replace(self, precision_weights=True)
 
 
-def worth_of(seen: Outlook, *, precision: float = 0.05, seed: int = 0) -> Worth:
+def worth_of(outlook: Outlook, *, precision: float = 0.05, seed: int = 0) -> Worth:
     """Measure κ, the optimisation and the sampling cost of an outlook's plan.
 
     Args:
-        seen: the outlook.
+        outlook: the outlook.
         precision: the relative Monte-Carlo error to reach.
         seed: of the rehearsals.
     """
-    plan = seen.plan
+    plan = outlook.plan
     generous, factor = plan, 1.0
-    result = seen.rehearse(generous, precision=precision, seed=seed)
+    result = outlook.rehearse(generous, precision=precision, seed=seed)
     while result.noise > IDLE and factor < 1e6:
         factor *= 10
-        generous = _at(plan, factor)
-        result = seen.rehearse(generous, precision=precision, seed=seed)
-    variance = np.array([plan.mechanism.variance(s) for s in plan.scales])
-    generous_variance = np.array([plan.mechanism.variance(s) for s in generous.scales])
+        generous = plan.with_budgets(partial(_times, factor))
+        result = outlook.rehearse(generous, precision=precision, seed=seed)
+    variance = plan.variances
+    generous_variance = generous.variances
     heard = float(generous.shares**2 @ generous_variance)
     kappa = max(0.0, result.noise) / heard if heard > 0 else 0.0
     records = np.array([float(party.records) for party in plan.parties])
-    sampling = float(np.mean([stage.sampling for stage in seen.ready])) / seen.fitness
-    constant = max(0.0, float(np.mean([stage.constant for stage in seen.ready])) / seen.fitness - 1)
-    public = seen.public_model(int(records.sum()))
+    sampling = float(np.mean([stage.costs.sampling for stage in outlook.stages])) / outlook.fitness
+    constant = max(
+        0.0, float(np.mean([stage.constant for stage in outlook.stages])) / outlook.fitness - 1
+    )
+    public = outlook.public_model(int(records.sum()))
     return Worth(
         names=tuple(party.name for party in plan.parties),
         records=records,
@@ -145,18 +147,19 @@ def worth_of(seen: Outlook, *, precision: float = 0.05, seed: int = 0) -> Worth:
         sampling=sampling,
         optimisation=result.optimisation,
         nothing=constant if public is None else min(constant, public.value),
-        luck=float(np.mean([median_over_mean(stage.spectrum) for stage in seen.ready])),
-        pulls=_pulls(seen),
-        apart=np.mean([stage.apart for stage in seen.ready], axis=0) / seen.fitness,
-        own={name: seen.own_model(plan, name).value for name in seen.ready[0].own},
+        luck=float(np.mean([median_over_mean(stage.costs.spectrum) for stage in outlook.stages])),
+        pulls=_pulls(outlook),
+        difference_costs=np.mean([stage.difference_costs for stage in outlook.stages], axis=0)
+        / outlook.fitness,
+        own={name: outlook.own_model(plan, name).value for name in outlook.stages[0].own},
         precision_weights=plan.weights == "precision",
     )
 
 
-def _pulls(seen: Outlook) -> FloatArray:
+def _pulls(outlook: Outlook) -> FloatArray:
     """Return pulls with the scalar products that the folds' have on average; none for alike owners."""
-    scale = np.sqrt(0.5 / seen.fitness / len(seen.ready))
-    side_by_side = scale * np.hstack([stage.pulls for stage in seen.ready])
+    scale = np.sqrt(0.5 / outlook.fitness / len(outlook.stages))
+    side_by_side = scale * np.hstack([stage.pulls for stage in outlook.stages])
     left, values, _ = np.linalg.svd(side_by_side, full_matrices=False)
     return (left * values)[:, values > 1e-9 * max(float(values.max(initial=0.0)), 1e-30)]
 
@@ -165,10 +168,5 @@ IDLE = 0.5
 """While it adds less than this to ψ, noise acts in proportion: the projection is idle."""
 
 
-def _at(plan: Plan, factor: float) -> Plan:
-    return plan.with_parties(
-        tuple(
-            replace(party, budget=Budget(party.budget.epsilon * factor, party.budget.delta))
-            for party in plan.parties
-        )
-    )
+def _times(factor: float, party: Party) -> Budget:
+    return Budget(party.budget.epsilon * factor, party.budget.delta)

@@ -64,39 +64,36 @@ def advise(
     """
     import treaty as t
     from treaty.advice import advice_of
+    from treaty.advice.picture import draw
     from treaty.advice.table import render
-    from treaty.forecast import outlook
+    from treaty.forecasting import outlook_on
 
     check_writable(plot, picture=True)
     document = t.load(treaty)
-    source = None if stand_in is None else t.Source(stand_in)
-    records = {name: t.Source(path) for name, path in named_files(own or [], "--own").items()}
+    records = named_files(own or [], "--own")
     with waiting("rehearsing", quiet=as_json):
-        seen = outlook(
-            document,
-            source,
+        evidence = t.Evidence(
+            stand_in,
+            private=private,
             by=by,
             own=records,
-            private=private,
             generate=generate,
             public_rows=public_rows,
         )
-        told = advice_of(
-            seen,
-            document.title,
+        outlook = outlook_on(document, evidence)
+        advice = advice_of(
+            outlook,
             target=target,
             owner=owner,
             prices=None if prices is None else _prices(prices),
             spend=spend,
         )
         if plot is not None:
-            from treaty.advice.picture import draw
-
-            draw(seen, plot)
+            draw(outlook, plot)
     if as_json:
-        print_json(told.plain())
+        print_json(advice.plain())
         return
-    console.print(render(told))
+    console.print(render(advice))
 
 
 def _prices(pairs: list[str]) -> dict[str, float]:

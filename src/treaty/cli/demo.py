@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from treaty.demo.story import Story
-    from treaty.forecast import Estimate
+    from treaty.forecasting import Estimate
 
 
 def demo(
@@ -32,8 +32,8 @@ def demo(
 
         treaty demo --picture demo.png
     """
-    from treaty.demo.flights import write_flights
     from treaty.demo.story import tell
+    from treaty.studies.flights import write_flights
 
     check_writable(picture, picture=True)
     if keep is not None:

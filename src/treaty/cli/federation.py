@@ -38,7 +38,7 @@ def init(
         treaty federation init banks/treaty.toml --out consortium --host nats.example.org
     """
     import treaty as t
-    from treaty.federation.authority import make_federation
+    from treaty.federation.nats.authority import make_federation
 
     document = t.load(treaty)
     folder = make_federation(out, [p.name for p in document.parties], host=host, port=port)
@@ -64,7 +64,7 @@ def serve(
 
         treaty federation serve federation
     """
-    from treaty.federation.server import serve as run
+    from treaty.federation.nats.server import serve as run
 
     quiet_asyncio()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -84,8 +84,8 @@ def prepare(
 
         treaty federation prepare federation/operator
     """
-    from treaty.federation.authority import Credential
-    from treaty.federation.server import prepare as run
+    from treaty.federation.nats.authority import Credential
+    from treaty.federation.nats.server import prepare as run
 
     quiet_asyncio()
     asyncio.run(run(Credential.load(operator)))
@@ -106,7 +106,7 @@ def demo(
 
         treaty federation demo
     """
-    from treaty.federation.demo import run_demo
+    from treaty.federation.nats.demo import run_demo
 
     quiet_asyncio()
     run_demo(keep, lambda text: console.print(text, highlight=False))

@@ -34,7 +34,7 @@ def fit(
     document = t.load(treaty)
     if document.fitted is not None:
         raise TreatyError(f"{treaty}: the dictionary has been fitted already; remove fitted first")
-    fitted = fit_treaty(document, t.Source(public)).fitted
+    fitted = fit_treaty(document, public).fitted
     assert fitted is not None
     beside = treaty.with_suffix(".dictionary.json")
     beside.write_text(fitted.model_dump_json(indent=1) + "\n", encoding="utf-8")

@@ -16,7 +16,7 @@ from treaty.cli.options import (
     StandIn,
     TreatyFile,
 )
-from treaty.cli.output import check_writable, console, named_files, print_json, waiting
+from treaty.cli.output import check_writable, console, named_files, print_json, progress_bar
 
 
 def forecast(
@@ -51,29 +51,25 @@ def forecast(
         treaty forecast flights/treaty.toml --stand-in flights/public.parquet --by carrier
     """
     import treaty as t
-    from treaty.forecast import forecast_of, outlook
-    from treaty.forecast.table import render
+    from treaty.forecasting import forecasts_of, outlook_on
+    from treaty.forecasting.picture import draw
+    from treaty.forecasting.table import render
 
     check_writable(plot, picture=True)
     document = t.load(treaty)
-    source = None if stand_in is None else t.Source(stand_in)
-    records = {name: t.Source(path) for name, path in named_files(own or [], "--own").items()}
-    with waiting("rehearsing", quiet=as_json):
-        seen = outlook(
-            document,
-            source,
-            private=private,
-            by=by,
-            own=records,
-            generate=generate,
-            public_rows=public_rows,
-        )
-        told = forecast_of(seen, document.title, precision=precision)
+    records = named_files(own or [], "--own")
+    evidence = t.Evidence(
+        stand_in, private=private, by=by, own=records, generate=generate, public_rows=public_rows
+    )
+    result: t.Forecast | None = None
+    with progress_bar("rehearsing", quiet=as_json) as tick:
+        outlook = outlook_on(document, evidence)
+        for result in forecasts_of(outlook, precision=precision):
+            tick(round(1_000 * result.done), 1_000)
+        assert result is not None
         if plot is not None:
-            from treaty.forecast.picture import draw
-
-            draw(seen, told, plot)
+            draw(outlook, result, plot)
     if as_json:
-        print_json(told.plain())
+        print_json(result.plain())
     else:
-        console.print(render(told))
+        console.print(render(result))

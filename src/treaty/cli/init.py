@@ -49,7 +49,7 @@ def init(
 
         treaty init flights/public.parquet --public --target arr_delay --by carrier --out draft.toml
     """
-    from treaty.records import Source
+    from treaty.records import open_source
     from treaty.terms import loads
     from treaty.terms.draft import blank_draft, draft
 
@@ -62,13 +62,13 @@ def init(
     if out.exists() and not force:
         raise TreatyError(f"{out}: exists already; --force overwrites it")
     if private:
-        out.write_text(blank_draft(Source(data), target=target, by=by), encoding="utf-8")
+        out.write_text(blank_draft(open_source(data), target=target, by=by), encoding="utf-8")
         if as_json:
             print_json({"treaty": str(out), "complete": False})
             return
         console.print(f"wrote {out}: fill in what is left open; no value of the rows is in it")
         return
-    text = draft(Source(data), target=target, by=by)
+    text = draft(open_source(data), target=target, by=by)
     document = loads(text, out)
     out.write_text(text, encoding="utf-8")
     if as_json:

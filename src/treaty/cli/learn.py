@@ -56,8 +56,9 @@ def learn(
         treaty learn banks/treaty.toml --credential banks/federation/learner --model model.json
     """
     import treaty as t
-    from treaty.federation.authority import Credential
     from treaty.federation.conductor import Manner
+    from treaty.federation.nats.authority import Credential
+    from treaty.federation.nats.channel import NatsChannel
     from treaty.federation.training import FederatedTraining
 
     quiet_asyncio()
@@ -66,7 +67,6 @@ def learn(
     check_writable(model)
     journal = model.with_suffix(".journal") if journal is None else journal
     check_writable(journal)
-    source = None if public is None else t.Source(public)
     manner = Manner(meeting=meet, quorum=quorum, deadline=deadline)
     with Live(
         console=Console(stderr=True, markup=False), transient=True, auto_refresh=False
@@ -84,12 +84,12 @@ def learn(
 
         training = FederatedTraining(
             t.load(treaty),
-            Credential.load(credential),
+            NatsChannel(Credential.load(credential)),
             journal,
-            source,
+            public,
             manner=manner,
             watch=watch,
-            told=tell,
+            say=tell,
         )
 
         async def run() -> t.Model:

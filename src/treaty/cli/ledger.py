@@ -56,8 +56,8 @@ def ledger(
 
         treaty ledger --home banks/north-bank --backup ledger-backup.sqlite
     """
-    from treaty.federation.home import Home
     from treaty.logbook import Event, verify_events
+    from treaty.owner.home import Home
     from treaty.privacy.ledger import charge
 
     if check is not None:

@@ -21,8 +21,9 @@ def owner(credential: CredentialFolder, home: HomeFolder = Path("treaty-owner"))
         treaty owner --credential banks/federation/owners/north-bank-1a6be436c0 --home banks/north-bank
     """
     from treaty.federation.agent import Agent
-    from treaty.federation.authority import Credential
-    from treaty.federation.home import Home
+    from treaty.federation.nats.authority import Credential
+    from treaty.federation.nats.channel import NatsChannel
+    from treaty.owner.home import Home
     from treaty.records.probing import probe
 
     quiet_asyncio()
@@ -32,12 +33,12 @@ def owner(credential: CredentialFolder, home: HomeFolder = Path("treaty-owner"))
         sys.stdout.write(f"{now} {text}\n")
         sys.stdout.flush()
 
-    party, folder = Credential.load(credential), Home(home)
+    channel, folder = NatsChannel(Credential.load(credential)), Home(home)
     if folder.owner_file.exists():
         probe(folder.records())
 
     async def run() -> None:
-        agent = Agent(folder, party, told=tell)
+        agent = Agent(folder, channel, say=tell)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, agent.stop)

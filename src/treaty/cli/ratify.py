@@ -40,7 +40,7 @@ def ratify(
         --data banks/north-bank.parquet --home somewhere --yes
     """
     import treaty as t
-    from treaty.federation.home import Home
+    from treaty.owner.home import Home
     from treaty.records.probing import probe
 
     probe(data)

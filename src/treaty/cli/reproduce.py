@@ -13,7 +13,7 @@ from treaty.cli.output import console, print_json, progress_bars, table
 from treaty.errors import TreatyError
 
 if TYPE_CHECKING:
-    from treaty.reproduce.reproduction import Reproduction
+    from treaty.papers.reproduction import Reproduction
 
 
 def reproduce(
@@ -70,13 +70,13 @@ def reproduce(
         treaty reproduce W4 W5 --share 0.1 --out reproduction
     """
     from treaty.canvas import canvas
-    from treaty.reproduce.picture import draw
-    from treaty.reproduce.report import write_report
-    from treaty.reproduce.reproduction import FIGURES, wanted
-    from treaty.reproduce.reproduction import reproduce as run
-    from treaty.reproduce.rows import Rows
-    from treaty.reproduce.store import Store
-    from treaty.reproduce.workshop import Workshop
+    from treaty.papers.picture import draw
+    from treaty.papers.report import write_report
+    from treaty.papers.reproduction import FIGURES, wanted
+    from treaty.papers.reproduction import reproduce as run
+    from treaty.papers.rows import Rows
+    from treaty.papers.workshop import Workshop
+    from treaty.trials.store import Store
 
     canvas(1, 1)  # pictures come last, but whether they can be drawn is told first
     names, discharges = _discharges(figures or [], hospital or [])

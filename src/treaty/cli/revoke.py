@@ -22,7 +22,7 @@ def revoke(
 
         treaty revoke f467f1 --home banks/north-bank
     """
-    from treaty.federation.home import Home
+    from treaty.owner.home import Home
 
     ledger = Home(home).ledger()
     try:

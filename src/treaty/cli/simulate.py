@@ -45,7 +45,7 @@ def simulate(
     check_writable(plot, picture=True)
     document = t.load(treaty)
     records = t.sources(document, data=data, by=by, owners=named_files(owner or []))
-    assembly = t.assemble(document, records, None if public is None else t.Source(public))
+    assembly = t.assemble(document, records, public)
     with progress_bar("simulating", quiet=as_json) as tick:
         result = t.simulate(
             assembly.plan,
@@ -53,8 +53,6 @@ def simulate(
             runs=runs,
             seed=seed,
             record="every" if every or plot is not None else "final",
-            public=assembly.public,
-            start=assembly.start,
             progress=tick,
         )
     if plot is not None:

@@ -44,7 +44,7 @@ def train(
     check_writable(model)
     document = t.load(treaty)
     records = t.sources(document, data=data, by=by, owners=named_files(owner or []))
-    assembly = t.assemble(document, records, None if public is None else t.Source(public))
+    assembly = t.assemble(document, records, public)
     with progress_bar("training", quiet=as_json) as tick:
         if peers:
             reports = t.train_peers(assembly, progress=tick)

@@ -2,16 +2,16 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from treaty.demo.flights import write_flights
-from treaty.forecast import Forecast, forecast
-from treaty.learners import Plan
+from treaty.forecasting import Forecast, forecast
+from treaty.plans import Party
 from treaty.privacy import Budget
-from treaty.records import Source
 from treaty.simulation import simulate
+from treaty.studies.flights import write_flights
 from treaty.terms import load
 from treaty.training import Training, assemble, sources, train
 
@@ -65,9 +65,9 @@ def tell(folder: Path, progress: Callable[[int, int], None]) -> Story:
     """Forecast from public rows, train once for real, then simulate at several budgets."""
     treaty_path, records, public = write_flights(folder)
     document = load(treaty_path)
-    expected = forecast(document, Source(public), by="carrier")
+    expected = forecast(document, public, by="carrier")
     by_airline = sources(document, data=records, by="carrier")
-    assembly = assemble(document, by_airline, Source(public))
+    assembly = assemble(document, by_airline, public)
     steps = 2 + len(EPSILONS)
     progress(1, steps)
     training = train(assembly)
@@ -75,10 +75,7 @@ def tell(folder: Path, progress: Callable[[int, int], None]) -> Story:
     by_epsilon: dict[float, float] = {}
     for done, epsilon in enumerate(EPSILONS, start=3):
         by_epsilon[epsilon] = simulate(
-            _at(assembly.plan, epsilon),
-            assembly.risks,
-            public=assembly.public,
-            start=assembly.start,
+            assembly.plan.with_budgets(partial(_at, epsilon)), assembly.risks
         ).mean
         progress(done, steps)
     granted = assembly.plan.parties[0].budget.epsilon
@@ -90,11 +87,9 @@ def tell(folder: Path, progress: Callable[[int, int], None]) -> Story:
         by_epsilon,
         {party.name: f"{party.name} ({party.records:,})" for party in assembly.plan.parties},
         sum(party.records for party in assembly.plan.parties),
-        0 if assembly.public is None else assembly.public.n,
+        0 if assembly.public is None else assembly.public.risk.n,
     )
 
 
-def _at(plan: Plan, epsilon: float) -> Plan:
-    return plan.with_parties(
-        tuple(replace(party, budget=Budget(epsilon)) for party in plan.parties)
-    )
+def _at(epsilon: float, party: Party) -> Budget:
+    return Budget(epsilon, party.budget.delta)

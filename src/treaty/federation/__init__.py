@@ -1,8 +1,11 @@
-"""Federation: a learner and owners on different machines, each owner guarding its own budget."""
+"""Federation: rounds between a learner and owners on different machines, behind a small channel.
+
+Each owner guards its own budget. What carries the letters is in a package of its own: `nats`.
+"""
 
 from importlib.util import find_spec
 
 from treaty.errors import TreatyError
 
-if any(find_spec(name) is None for name in ("cryptography", "msgpack", "nats")):
+if find_spec("msgpack") is None:
     raise TreatyError("a federation needs more packages: pip install 'treaty[federation]'")

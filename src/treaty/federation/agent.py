@@ -12,18 +12,13 @@ import math
 import random
 from datetime import UTC, datetime, timedelta
 
-from nats.aio.client import Client
-from nats.aio.msg import Msg
-from nats.errors import Error as NatsError
-
 from treaty.errors import Refusal, TreatyError
-from treaty.federation import messages, subjects
-from treaty.federation.authority import Credential
-from treaty.federation.connection import Told, connect
-from treaty.federation.home import Home, OpenHome
+from treaty.federation import messages
+from treaty.federation.channel import Channel, Letter, Say, Unsent
 from treaty.federation.messages import Answer, Call, Malformed, Query, Ready, Refused
 from treaty.federation.refusals import Refusals
 from treaty.logbook import Unwritable
+from treaty.owner import Home, OpenHome
 
 
 class Agent:
@@ -31,19 +26,19 @@ class Agent:
 
     Args:
         home: the owner's folder.
-        credential: its credential.
-        told: is told in words what happens.
+        channel: its way to the learners.
+        say: is told in words what happens.
     """
 
-    def __init__(self, home: Home, credential: Credential, *, told: Told | None = None) -> None:
+    def __init__(self, home: Home, channel: Channel, *, say: Say | None = None) -> None:
         self._home: OpenHome = home.open()
-        if credential.name != self._home.name:
+        if channel.name != self._home.name:
             self._home.close()
             raise TreatyError(
-                f"the credential is {credential.name}'s, and {home.folder} is {self._home.name}'s"
+                f"the credential is {channel.name}'s, and {home.folder} is {self._home.name}'s"
             )
-        self._credential = credential
-        self._told: Told = told or (lambda text: None)
+        self._channel = channel
+        self._say: Say = say or (lambda text: None)
         self._stopped = asyncio.Event()
         self._failure: Exception | None = None
         self._refusals = Refusals()
@@ -52,7 +47,6 @@ class Agent:
         self._count_again = datetime.min.replace(tzinfo=UTC)
         self._open: dict[tuple[str, str], str] = {}
         self._ticking: dict[tuple[str, str], asyncio.Task[None]] = {}
-        self._connection: Client | None = None
 
     async def run(self) -> None:
         """Work until stopped.
@@ -60,29 +54,23 @@ class Agent:
         Raises:
             TreatyError: the records have changed, or the server was not reached at all.
         """
-        me = self._credential.token
-        connecting = asyncio.ensure_future(
-            connect(self._credential, patience=math.inf, told=self._told)
+        opening = asyncio.ensure_future(
+            self._channel.open(self._hear, as_learner=False, patience=math.inf, say=self._say)
         )
         stopping = asyncio.ensure_future(self._stopped.wait())
-        await asyncio.wait({connecting, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        stopping.cancel()
-        if not connecting.done():
-            connecting.cancel()
-            self._home.close()
-            return
-        connection = await connecting
-        self._connection = connection
         try:
-            await connection.subscribe(subjects.call("*"), cb=self._on_call)
-            await connection.subscribe(subjects.delivery(me), cb=self._on_query)
-            self._told("ready")
+            await asyncio.wait({opening, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            stopping.cancel()
+            if not opening.done():
+                opening.cancel()
+                return
+            await opening
+            self._say("ready")
             await self._stopped.wait()
         finally:
             for task in self._ticking.values():
                 task.cancel()
-            with contextlib.suppress(NatsError):
-                await connection.close()
+            await self._channel.close()
             self._home.close()
         if self._failure is not None:
             raise self._failure
@@ -91,36 +79,42 @@ class Agent:
         """Stop working after what is being done."""
         self._stopped.set()
 
-    async def _on_query(self, message: Msg) -> None:
+    async def _hear(self, letter: Letter) -> None:
+        if letter.kind == "query":
+            await self._on_query(letter)
+        elif letter.kind == "call":
+            self._on_call(letter)
+
+    async def _on_query(self, letter: Letter) -> None:
         if self._stopped.is_set():
             return
         try:
-            await self._answered(message)
+            await self._answered(letter)
         except Unwritable as error:
             # The learner will ask again.
             if str(error) != self._said_unwritable:
                 self._said_unwritable = str(error)
-                self._told(f"{error}; nothing is answered until it can be")
+                self._say(f"{error}; nothing is answered until it can be")
         except Exception as error:
             self._failure = error
             self.stop()
 
-    async def _answered(self, message: Msg) -> None:
-        learner = subjects.asking(message.subject, self._credential.token)
-        if learner is None or learner not in self._credential.learners:
-            # Not what the stream delivers: only a query's own subject says who asks, and whom.
-            what = f"a message on {message.subject!r:.100} is no query to this owner"
+    async def _answered(self, letter: Letter) -> None:
+        learner = letter.learner
+        if learner is None or learner not in self._channel.peers:
+            # Nobody vouches for who asks.
+            what = f"a message on {letter.place!r:.100} is no query to this owner"
             self._write_refusal({"learner": "nobody", "reason": what})
             return
         wait = self._wait()
         if wait > 0:
             # The learner will ask again.
-            self._told(f"not now: the policy allows no answer for {wait:,.0f} s")
+            self._say(f"not now: the policy allows no answer for {wait:,.0f} s")
             return
-        reply = self.answer(learner, message.data)
+        reply = self.answer(learner, letter.data)
         if self._said_unwritable:
             self._said_unwritable = ""
-            self._told("the ledger can be written again")
+            self._say("the ledger can be written again")
         if reply is not None:
             await self._send(learner, reply)
         if isinstance(reply, Answer) and self._open.get((learner, reply.treaty)) == reply.run:
@@ -160,7 +154,7 @@ class Agent:
             reason = str(error).encode()[:500].decode(errors="ignore")
             return Refused(query.treaty, query.run, query.round, reason)
         self._recent += 1
-        return Answer(query.treaty, query.run, query.round, given.gradient)
+        return Answer(query.treaty, query.run, query.round, given.values)
 
     def _wait(self) -> float:
         """For how many seconds the policy allows no answer; the ledger is counted once a second."""
@@ -173,26 +167,25 @@ class Agent:
     def _write_refusal(self, what: dict[str, object]) -> None:
         written = self._refusals.counted(what, datetime.now(UTC))
         if written is not None:
-            self._told(f"refused: {written['reason']}")
+            self._say(f"refused: {written['reason']}")
             self._home.ledger.refused(written)
 
     async def _send(self, learner: str, reply: Answer | Refused) -> None:
-        assert self._connection is not None
-        data = messages.encode(reply)
+        letter = Letter("answer", learner, self._channel.token, messages.encode(reply))
         try:
-            await self._connection.publish(subjects.answer(learner, self._credential.token), data)
-        except NatsError as error:
+            await self._channel.send(letter)
+        except Unsent as error:
             # What was answered is in the ledger; the learner will ask again and get it.
-            self._told(f"not sent ({type(error).__name__})")
+            self._say(f"not sent ({error})")
 
-    async def _on_call(self, message: Msg) -> None:
+    def _on_call(self, letter: Letter) -> None:
         """Somebody calls: say, after a while of one's own, that one is ready, if one is."""
-        learner = subjects.calling(message.subject)
+        learner = letter.learner
         try:
-            call = messages.decode(message.data)
+            call = messages.decode(letter.data)
         except Malformed:
             return
-        if learner not in self._credential.learners or not isinstance(call, Call):
+        if learner is None or learner not in self._channel.peers or not isinstance(call, Call):
             return
         if not self._willing(learner, call):
             return
@@ -220,9 +213,8 @@ class Agent:
 
         async def tick() -> None:
             await asyncio.sleep(random.expovariate(rate))
-            assert self._connection is not None
-            subject = subjects.ready(learner, self._credential.token)
-            with contextlib.suppress(NatsError):
-                await self._connection.publish(subject, messages.encode(ready))
+            letter = Letter("ready", learner, self._channel.token, messages.encode(ready))
+            with contextlib.suppress(Unsent):
+                await self._channel.send(letter)
 
         self._ticking[key] = asyncio.ensure_future(tick())

@@ -70,7 +70,7 @@ CREATE TABLE rounds(round INTEGER PRIMARY KEY, seq INTEGER NOT NULL);
             if row[1:] != (treaty, wanted):
                 raise TreatyError(
                     f"{self.path}: the journal of another training: its treaty or its step sizes "
-                    "differ; go on with those, or begin anew with another --journal"
+                    "differ; go on with those, or begin anew with another `journal`"
                 )
         except BaseException:
             self.close()

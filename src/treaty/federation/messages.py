@@ -11,6 +11,7 @@ from typing import Any, Literal, cast, get_args
 import msgpack
 
 from treaty.owner import Query as Query
+from treaty.questions import QUESTIONS, MeanGradient
 
 VERSION = 1
 LONGEST = 1 << 20
@@ -26,12 +27,12 @@ class Malformed(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """An owner's noised mean gradient."""
+    """An owner's noised answer: as many numbers as the question asks for."""
 
     treaty: str
     run: str
     round: int
-    gradient: tuple[float, ...]
+    values: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,11 @@ _KINDS: dict[str, type[Message]] = {
 }
 _NAMES = {of: kind for kind, of in _KINDS.items()}
 _FIELDS = {of: tuple(field.name for field in fields(of)) for of in _KINDS.values()}
-_VECTORS = {"theta", "gradient"}
+_VECTORS = {"theta", "values"}
+_ON_THE_WIRE = {"values": "gradient"}
+"""Fields that are called otherwise on the wire."""
+_LEFT_OUT = {"question": MeanGradient.name}
+"""A field that is left out where it has its usual value."""
 
 
 def kind_of(message: Message) -> str:
@@ -84,8 +89,11 @@ def kind_of(message: Message) -> str:
 def encode(message: Message) -> bytes:
     """Return a message as bytes."""
     values = {
-        name: struct.pack(f"<{len(value)}d", *value) if name in _VECTORS else value
+        _ON_THE_WIRE.get(name, name): struct.pack(f"<{len(value)}d", *value)
+        if name in _VECTORS
+        else value
         for name, value in vars(message).items()
+        if _LEFT_OUT.get(name) != value
     }
     plain = {"v": VERSION, "kind": kind_of(message), **values}
     return cast(bytes, msgpack.packb(plain, use_bin_type=True))
@@ -124,16 +132,19 @@ def decode(data: bytes) -> Message:
     of = _KINDS.get(kind) if isinstance(kind, str) else None
     if of is None:
         raise Malformed(f"there is no message {kind!r:.20}")
-    names = _FIELDS[of]
-    if plain.keys() != set(names):
-        raise Malformed(f"a {kind} has exactly the fields {', '.join(names)}")
-    return of(**{name: _field(name, plain[name]) for name in names})
+    wire = {name: _ON_THE_WIRE.get(name, name) for name in _FIELDS[of]}
+    given = {name: plain[key] for name, key in wire.items() if key in plain}
+    missing = wire.keys() - given.keys() - _LEFT_OUT.keys()
+    if missing or len(given) != len(plain) or any(given.get(n) == v for n, v in _LEFT_OUT.items()):
+        fields = ", ".join(key for name, key in wire.items() if name not in _LEFT_OUT)
+        raise Malformed(f"a {kind} has exactly the fields {fields}")
+    return of(**{name: _field(name, value) for name, value in given.items()})
 
 
 def _field(name: str, value: Any) -> Any:
     if name in _VECTORS:
-        if type(value) is not bytes or len(value) % 8 or not value:
-            raise Malformed(f"{name} is not a vector of doubles")
+        if type(value) is not bytes or len(value) % 8 or not (value or name == "theta"):
+            raise Malformed(f"{_ON_THE_WIRE.get(name, name)} is not a vector of doubles")
         return struct.unpack(f"<{len(value) // 8}d", value)
     if name == "round":
         if type(value) is not int or not 0 <= value < 1 << 31:
@@ -141,6 +152,8 @@ def _field(name: str, value: Any) -> Any:
         return value
     if type(value) is not str or not value or not value.isprintable():
         raise Malformed(f"{name} is not a text that can be printed")
+    if name == "question" and value not in QUESTIONS:
+        raise Malformed(f"there is no question {value!r:.20}")
     if name == "meeting" and value not in get_args(Meeting):
         raise Malformed(f"there is no meeting {value!r:.20}")
     return value

@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
-from treaty.federation.conductor import mean_answer
-from treaty.learners import Learner, Plan, blocs_of
+from treaty.owner import Query
+from treaty.plans import Driver
 from treaty.privacy import Ledger
 
 
 def replayed(
-    learner: Learner,
-    plan: Plan,
+    driver: Driver,
     ledgers: Sequence[Ledger],
     treaty: str,
     run: str,
@@ -20,8 +19,7 @@ def replayed(
     """Return the model that a run's answers come to; bit for bit the one that was trained.
 
     Args:
-        learner: a new learner of the plan.
-        plan: the plan.
+        driver: of the plan, new.
         ledgers: every party's, in the plan's order.
         treaty: under what was asked.
         run: the run.
@@ -31,9 +29,8 @@ def replayed(
         TreatyError: the ledgers do not hold one training: somebody was asked another θ, two blocs
             answered one round, or a round is missing.
     """
-    blocs = blocs_of(plan, synchronous=learner.synchronous)
-    while not learner.finished:
-        k = learner.round
+    blocs = driver.blocs
+    for k in driver.rounds():
         held = [ledger.entry(treaty, run, k) for ledger in ledgers]
         answers = {i: entry.answer for i, entry in enumerate(held) if entry is not None}
         if met is not None and k in met:
@@ -41,9 +38,11 @@ def replayed(
         fitting = [b for b, bloc in enumerate(blocs) if set(bloc.members) >= answers.keys()]
         if not answers or not fitting:
             raise TreatyError(f"round {k}: no one bloc of owners has answered it")
-        theta = tuple(learner.ask(fitting[0]).tolist())
+        query = Query.of(treaty, run, k, driver.ask(fitting[0]))
         asked = [held[i] for i in answers]
-        if any(entry is not None and entry.theta != theta for entry in asked):
+        if any(
+            e is not None and (e.question, e.theta) != (query.question, query.theta) for e in asked
+        ):
             raise TreatyError(f"round {k}: an owner was asked about another θ")
-        learner.tell(fitting[0], mean_answer(blocs[fitting[0]], answers))
-    return learner.model
+        driver.tell(fitting[0], answers)
+    return driver.model

@@ -1,7 +1,7 @@
 """The learning problem that all parties agree on: loss, regulariser, Θ and the public domain."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from treaty.limits import (
     check_magnitude,
     check_size,
 )
-from treaty.losses import Domain, Loss, Norm
+from treaty.losses import Clipped, Domain, Loss, Norm
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,19 @@ class Problem:
     @property
     def fitness_loss(self) -> Loss:
         """The loss that fitness is measured with: the unclipped one, so that bias shows."""
-        from treaty.losses import Clipped
-
         return self.loss.loss if isinstance(self.loss, Clipped) else self.loss
+
+    @property
+    def fitness_key(self) -> tuple[object, ...]:
+        """What tells apart the problems that fitness is measured with: all but the clip."""
+        return (self.fitness_loss.key, self.domain, self.ridge, self.theta_max, self.intercept)
+
+    def under_norm(self, norm: Norm) -> "Problem":
+        """Return the problem as a mechanism with this norm needs it: a clip may follow the norm."""
+        if not isinstance(self.loss, Clipped):
+            return self
+        loss = self.loss.in_norm_of_mechanism(norm)
+        return self if loss is self.loss else replace(self, loss=loss)
 
     def gradient_bound(self, norm: Norm) -> float:
         """Return Ξ in the given norm, or say why there is none."""

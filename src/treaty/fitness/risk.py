@@ -13,7 +13,7 @@ from treaty.errors import TreatyError
 from treaty.fitness.moments import Moments
 from treaty.fitness.summation import BLOCK_ROWS
 from treaty.fitness.threads import over_shares
-from treaty.losses import Loss, Squared
+from treaty.losses import Loss, ships
 
 WORKING_SET = 1 << 17
 """Scores (rows × models) held at once: 1 MiB, which stays in a core's cache."""
@@ -53,14 +53,24 @@ class Risk(ABC):
     def column(self, index: int) -> "Risk":
         """Return the risk of the model that uses only one coordinate of x."""
 
+    @property
+    def moments(self) -> Moments:
+        """XᵀX/n, Xᵀy/n and yᵀy/n of the records."""
+        raise TreatyError("these records are not at hand as rows or moments")
+
 
 class MomentRisk(Risk):
     """Mean squared loss through sufficient statistics: O(p²) whatever n is."""
 
     def __init__(self, moments: Moments) -> None:
-        self.moments = moments
+        self._moments = moments
         self.n = moments.n
         self.dimension = len(moments.xy)
+
+    @property
+    def moments(self) -> Moments:
+        """The moments it is made of."""
+        return self._moments
 
     def value(self, theta: FloatArray) -> FloatArray:
         """Return θᵀAθ − 2bᵀθ + c."""
@@ -114,6 +124,11 @@ class RowRisk(Risk):
         """
         x, y = (np.ascontiguousarray(a, dtype=np.float32) for a in (self.x, self.y))
         return RowRisk(self.loss, cast(FloatArray, x), cast(FloatArray, y))
+
+    @property
+    def moments(self) -> Moments:
+        """The rows added up."""
+        return Moments.of([(self.x, self.y)])
 
     def _blocks(self, share: range, models: int) -> Iterator[tuple[Loss, FloatArray, FloatArray]]:
         rows = min(BLOCK_ROWS, max(64, WORKING_SET // max(1, models)))
@@ -226,6 +241,11 @@ class PooledRisk(Risk):
         """Return the weighted mean of the covariances."""
         return _weighted([r.gradient_covariance(theta) for r in self.risks], self.weights)
 
+    @property
+    def moments(self) -> Moments:
+        """The weighted mean of the moments."""
+        return _weighted_moments(self.n, [r.moments for r in self.risks], self.weights)
+
     def column(self, index: int) -> Risk:
         """Return the pool of one coordinate."""
         return PooledRisk([r.column(index) for r in self.risks], self.weights)
@@ -246,18 +266,20 @@ def pooled(risks: Sequence[Risk], weights: Sequence[float] | None = None) -> Ris
     moments = [risk.moments for risk in risks if isinstance(risk, MomentRisk)]
     if len(moments) < len(risks):
         return PooledRisk(risks, weights)
-    return MomentRisk(
-        Moments(
-            total,
-            _weighted([m.xx for m in moments], weights),
-            _weighted([m.xy for m in moments], weights),
-            float(sum(w * m.yy for w, m in zip(weights, moments, strict=True))),
-        )
+    return MomentRisk(_weighted_moments(total, moments, weights))
+
+
+def _weighted_moments(n: int, moments: Sequence[Moments], weights: Sequence[float]) -> Moments:
+    return Moments(
+        n,
+        _weighted([m.xx for m in moments], weights),
+        _weighted([m.xy for m in moments], weights),
+        float(sum(w * m.yy for w, m in zip(weights, moments, strict=True))),
     )
 
 
 def _distinct(risks: Sequence[Risk], weights: Sequence[float]) -> tuple[list[Risk], list[float]]:
-    found: dict[int, tuple[Risk, float]] = {}
+    found: dict[Risk, float] = {}
     for risk, weight in zip(risks, weights, strict=True):
         inner = (
             zip(risk.risks, risk.weights, strict=True)
@@ -265,9 +287,8 @@ def _distinct(risks: Sequence[Risk], weights: Sequence[float]) -> tuple[list[Ris
             else [(risk, 1.0)]
         )
         for one, share in inner:
-            before = found[id(one)][1] if id(one) in found else 0.0
-            found[id(one)] = (one, before + weight * share)
-    return [risk for risk, _ in found.values()], [weight for _, weight in found.values()]
+            found[one] = found.get(one, 0.0) + weight * share
+    return list(found), list(found.values())
 
 
 def risk_of(loss: Loss, x: FloatArray, y: FloatArray) -> Risk:
@@ -278,8 +299,12 @@ def risk_of(loss: Loss, x: FloatArray, y: FloatArray) -> Risk:
 
 
 def has_moments(loss: Loss) -> bool:
-    """Whether `MomentRisk` computes this very loss: plain squared loss, and nothing made from it."""
-    return type(loss) is Squared
+    """Whether `MomentRisk` computes this very loss.
+
+    A loss declares that it has sufficient statistics. Only those that come with Treaty are taken at
+    their word: what a user's own loss inherits from one of them need not hold for it.
+    """
+    return loss.sufficient_statistics and ships(loss)
 
 
 def _weighted(parts: Sequence[FloatArray], weights: Sequence[float]) -> FloatArray:

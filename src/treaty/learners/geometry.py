@@ -54,30 +54,62 @@ def declared_geometry(problem: Problem, start: FloatArray) -> Geometry:
     return Geometry(problem.smoothness, problem.ridge, distance, slope + problem.ridge * distance)
 
 
-def public_geometry(problem: Problem, public: Risk, start: FloatArray) -> Geometry:
-    """Return the geometry of the public rows, and how far their optimum may be off by chance.
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What public rows tell a learner: their best model, and the shape of f around it.
+
+    Args:
+        problem: what is learnt.
+        risk: the public rows, under the loss that fitness is measured with.
+        theta: their best model.
+        curvature: the Hessian of f there. A loss with kinks has that of its average over a window.
+        smoothness: the largest curvature of f anywhere; for a loss with kinks, that of its average.
+        by_chance: how far that model may be off because the rows are few.
+        spread: the trace of the covariance of one record's gradient there.
+    """
+
+    problem: Problem
+    risk: Risk
+    theta: FloatArray
+    curvature: FloatArray
+    smoothness: float
+    by_chance: float
+    spread: float
+
+    def geometry(self, start: FloatArray) -> Geometry:
+        """Return what the step sizes of a learner that begins at `start` depend on."""
+        problem = self.problem
+        across = 2 * problem.theta_max * math.sqrt(problem.dimension)
+        distance = min(float(np.linalg.norm(self.theta - start)) + self.by_chance, across)
+        gradient = float(np.linalg.norm(self.risk.gradient(start) + problem.ridge * start))
+        gradient += math.sqrt(self.spread / self.risk.n)
+        flattest = float(np.linalg.eigvalsh(self.curvature)[0])
+        return Geometry(self.smoothness, max(problem.ridge, flattest), distance, gradient)
+
+
+def survey(problem: Problem, public: Risk, best: FloatArray | None = None) -> Survey:
+    """Look at public rows once, for all that a learner derives from them.
 
     The optimum of n rows lies about √(tr(H⁻¹GH⁻¹)/n) from that of the population, H being the
-    Hessian and G the covariance of a record's gradient. A loss with kinks has the Hessian of its
-    average over a window.
+    Hessian and G the covariance of a record's gradient.
+
+    Args:
+        problem: what is learnt.
+        public: the public rows.
+        best: their best model, if it is at hand.
     """
-    best = optimum(problem, public).theta
     loss = problem.fitness_loss
     risk = public.with_loss(loss)
-    spread = risk.gradient_covariance(best)
+    theta = optimum(problem, risk).theta if best is None else best
+    spread = risk.gradient_covariance(theta)
     kinks = math.isinf(loss.curvature_bound)
     smooth = public.with_loss(Windowed(loss, WINDOW)) if kinks else risk
-    hessian = smooth.hessian(best) + problem.ridge * np.eye(len(best))
-    inverse = np.linalg.pinv(hessian, rcond=1e-10, hermitian=True)
+    curvature = smooth.hessian(theta) + problem.ridge * np.eye(len(theta))
+    inverse = np.linalg.pinv(curvature, rcond=1e-10, hermitian=True)
     by_chance = math.sqrt(max(0.0, float(np.trace(inverse @ spread @ inverse))) / risk.n)
-    across = 2 * problem.theta_max * math.sqrt(problem.dimension)
-    distance = min(float(np.linalg.norm(best - start)) + by_chance, across)
-    gradient = float(np.linalg.norm(risk.gradient(start) + problem.ridge * start))
-    gradient += math.sqrt(float(np.trace(spread)) / risk.n)
-    curvatures = np.linalg.eigvalsh(hessian)
-    largest = float(curvatures[-1])
+    largest = float(np.linalg.eigvalsh(curvature)[-1])
     if not kinks:
         # sup φ″ · mean x xᵀ bounds the Hessian everywhere; squared loss has twice mean x xᵀ.
-        gram = 0.5 * public.with_loss(Squared()).hessian(best)
+        gram = 0.5 * public.with_loss(Squared()).hessian(theta)
         largest = loss.curvature_bound * float(np.linalg.eigvalsh(gram)[-1]) + problem.ridge
-    return Geometry(largest, max(problem.ridge, float(curvatures[0])), distance, gradient)
+    return Survey(problem, risk, theta, curvature, largest, by_chance, float(np.trace(spread)))

@@ -3,20 +3,24 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from treaty.arrays import FloatArray, IntArray
 from treaty.errors import TreatyError
 from treaty.fitness import Problem
+from treaty.learners.bound import Bound, PublicNumbers
 from treaty.learners.geometry import Geometry
-from treaty.learners.plan import FrequencyScaling
+from treaty.questions import MeanGradient, Question
+
+FrequencyScaling = Literal["off", "declared", "observed"]
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
-    """All that a learner is given at the start, every bit of it public.
+class Brief:
+    """All that a learner is given at the start, every bit of it public. A plan writes it.
 
     Args:
         problem: what is learnt.
@@ -24,10 +28,11 @@ class Setting:
         parameters: the method's own numbers; what is missing is derived from the geometry.
         geometry: the shape of the problem.
         weights: the weight of each bloc; they sum to 1.
+        noises: E‖w‖² of the noise in each bloc's answer.
         frequencies: how often each bloc talks, as shares that sum to 1.
         frequency_scaling: whether to divide by them.
-        noise: E‖w‖² of the noise in the weighted mean of all blocs' answers.
         start: where to begin, inside Θ; shape (p,), or (runs, p) for a start of its own each.
+        curvature: the Hessian of f on public rows, shape (p, p), where there are any.
         runs: how many runs are learnt at once, as a leading axis; None for one run without it.
     """
 
@@ -36,10 +41,11 @@ class Setting:
     parameters: Mapping[str, float]
     geometry: Geometry
     weights: FloatArray
+    noises: FloatArray
     frequencies: FloatArray
     frequency_scaling: FrequencyScaling
-    noise: float
     start: FloatArray
+    curvature: FloatArray | None = None
     runs: int | None = None
 
     @property
@@ -49,21 +55,30 @@ class Setting:
             return self.start.copy()
         return np.tile(self.start, (self.runs, 1))
 
+    @cached_property
+    def noise(self) -> float:
+        """E‖w‖² of the noise in the weighted mean of all blocs' answers."""
+        return float(self.weights**2 @ self.noises)
+
 
 class Learner(ABC):
-    """Asks blocs of owners for gradients and turns the answers into a model.
+    """Asks blocs of owners questions and turns the answers into a model.
 
-    `ask(bloc)` gives the θ to put to that bloc, `tell(bloc, answer)` takes the bloc's mean answer.
-    With a run axis, `bloc` is an array with one bloc for every run, and θ and answers have shape
-    (runs, p). A synchronous learner knows one bloc, number 0, which is everybody.
+    `ask(bloc)` gives the question to put to that bloc, `tell(bloc, answer)` takes the bloc's mean
+    answer. With a run axis, `bloc` is an array with one bloc for every run, and θ and answers have shape
+    (runs, …). A synchronous learner knows one bloc, number 0, which is everybody.
 
     The same object serves one run in a process, ten thousand simulated runs, and a federation.
     """
 
     name: ClassVar[str]
     synchronous: ClassVar[bool]
-    parameters: ClassVar[frozenset[str]]
+    parameters: ClassVar[frozenset[str]] = frozenset()
     """The names of its own numbers."""
+    asks: ClassVar[type[Question]] = MeanGradient
+    """The kind of question it asks."""
+    needs_curvature: ClassVar[bool] = False
+    """Whether it needs the curvature of public rows."""
 
     round: int
     """k, the number of the next question, from 1."""
@@ -72,24 +87,30 @@ class Learner(ABC):
     model: FloatArray
     """The model so far, shape (p,) or (runs, p)."""
 
-    def __init__(self, setting: Setting) -> None:
-        self.check(setting.problem)
-        unknown = set(setting.parameters) - self.parameters
+    def __init__(self, brief: Brief) -> None:
+        self.check(brief.problem, brief.horizon)
+        unknown = set(brief.parameters) - self.parameters
         if unknown:
-            takes = ", ".join(sorted(self.parameters))
+            takes = ", ".join(sorted(self.parameters)) or "none"
             raise TreatyError(
                 f"{self.name} has no parameter {', '.join(sorted(unknown))}; it takes {takes}"
             )
-        for key, value in setting.parameters.items():
+        for key, value in brief.parameters.items():
             if not value > 0:
                 raise TreatyError(f"{self.name}'s {key} must be positive, not {value}")
-        self.problem = setting.problem
+        if self.needs_curvature and brief.curvature is None:
+            raise TreatyError(f"{self.name} needs the curvature of public rows: give some")
+        self.brief = brief
+        self.problem = brief.problem
         self.round = 1
+        self.rounds = self.questions(brief.horizon)
+        self.step_sizes: dict[str, float] = {}
+        """The step sizes it uses, given or derived."""
 
     @classmethod
     @abstractmethod
-    def check(cls, problem: Problem) -> None:
-        """Say what this learner needs of the loss and the regulariser, if it is missing."""
+    def check(cls, problem: Problem, horizon: int) -> None:
+        """Say what this learner needs of the loss, the regulariser and T, if it is missing."""
 
     @classmethod
     @abstractmethod
@@ -97,18 +118,24 @@ class Learner(ABC):
         """Return how many questions it asks over a horizon of T."""
 
     @abstractmethod
-    def ask(self, bloc: IntArray | int) -> FloatArray:
-        """Return the θ at which to ask the bloc."""
+    def ask(self, bloc: IntArray | int) -> Question:
+        """Return the question to put to the bloc."""
 
     @abstractmethod
     def tell(self, bloc: IntArray | int, answer: FloatArray) -> None:
         """Take the bloc's mean answer to the last question, and move on to the next round."""
 
-    @property
-    def step_sizes(self) -> dict[str, float]:
-        """The step sizes it uses, given or derived."""
-        own = vars(self)
-        return {name: float(own[name]) for name in sorted(self.parameters) if name in own}
+    def bound(self, *, as_published: bool = False) -> Bound | None:
+        """Return a bound on what it costs, begun at 0, if a theorem gives one.
+
+        Args:
+            as_published: without the dimension, as the papers print it.
+        """
+        return None
+
+    def public_numbers(self, as_published: bool) -> PublicNumbers:
+        """Return the numbers that the papers' theorems are made of."""
+        return PublicNumbers.of(self.problem, self.brief.noise, as_published)
 
     @property
     def finished(self) -> bool:

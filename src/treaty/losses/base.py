@@ -47,12 +47,10 @@ class Loss(ABC):
     labels: bool = False
     """Whether targets must be −1 or +1."""
     sufficient_statistics: bool = False
-    """Whether XᵀX, Xᵀy, yᵀy and n determine the mean loss at every θ. They are made use of for the
-    shipped squared loss alone."""
+    """Whether XᵀX, Xᵀy, yᵀy and n determine the mean loss at every θ. Made use of in losses that come
+    with Treaty, whose tests hold them to what they declare."""
     curvature_bound: float = math.inf
     """sup φ″ in the score; infinite for a loss with kinks."""
-    curvature_floor: float = 0.0
-    """inf φ″ in the score: how strongly convex φ is."""
 
     @abstractmethod
     def value(self, score: FloatArray, target: FloatArray) -> FloatArray:
@@ -101,11 +99,12 @@ class Loss(ABC):
         """Return a Lipschitz constant of ∇ℓ in θ: sup φ″ · sup‖x‖₂²."""
         return self.curvature_bound * domain.l2**2
 
-    def clipped(self, limit: float, norm: Norm) -> "Loss":
-        """Return this loss with every record's gradient clipped to norm `limit`."""
-        from treaty.losses.clipped import Clipped
-
-        return Clipped(self, limit, norm)
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells this loss from another: its class and its numbers."""
+        numbers = sorted(vars(self).items())
+        inner = ((name, v.key if isinstance(v, Loss) else repr(v)) for name, v in numbers)
+        return (type(self), *inner)
 
     @classmethod
     def from_parameters(cls, parameters: dict[str, float]) -> Self:

@@ -19,19 +19,38 @@ class Clipped(Loss):
     Args:
         loss: the loss to clip.
         limit: C > 0.
-        norm: the norm in which the gradient is limited.
+        norm: the norm in which the gradient is limited. Without one, it is the norm of whatever
+            mechanism a plan adds noise with.
     """
 
     name: ClassVar[str] = "clipped"
 
-    def __init__(self, loss: Loss, limit: float, norm: Norm) -> None:
+    def __init__(self, loss: Loss, limit: float, norm: Norm | None = None) -> None:
         if not limit > 0:
             raise TreatyError(f"the clip must be positive, not {limit}")
         self.loss = loss
         self.limit = limit
-        self.norm: Norm = norm
+        self.follows_mechanism = norm is None
+        self._norm: Norm | None = norm
         self.labels = loss.labels
         self.curvature_bound = loss.curvature_bound
+
+    @property
+    def norm(self) -> Norm:
+        """The norm in which the gradient is limited."""
+        if self._norm is None:
+            raise TreatyError(
+                "the norm of this clip is that of the mechanism: put it into a plan, or name a norm"
+            )
+        return self._norm
+
+    def in_norm_of_mechanism(self, norm: Norm) -> "Clipped":
+        """Return the same clip under a mechanism that takes the sensitivity in this norm."""
+        if not self.follows_mechanism or norm == self._norm:
+            return self
+        other = Clipped(self.loss, self.limit)
+        other._norm = norm
+        return other
 
     def value(self, score: FloatArray, target: FloatArray) -> FloatArray:
         """Not defined without rows: use `on(x)`."""

@@ -13,7 +13,6 @@ class Squared(Loss):
     name: ClassVar[str] = "squared"
     sufficient_statistics: bool = True
     curvature_bound: float = 2.0
-    curvature_floor: float = 2.0
 
     def value(self, score: FloatArray, target: FloatArray) -> FloatArray:
         """Return (y − z)²."""

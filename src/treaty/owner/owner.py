@@ -5,15 +5,16 @@ import math
 import numpy as np
 
 from treaty.errors import Refusal, TreatyError
-from treaty.fitness import Problem, Risk
+from treaty.fitness import Risk
 from treaty.limits import LARGEST
-from treaty.losses import ships
 from treaty.owner.query import Answer, Query
-from treaty.privacy import Entry, Grant, Ledger, Mechanism, sensitivity
+from treaty.plans import Plan
+from treaty.privacy import Entry, Grant, Ledger
+from treaty.questions import Release
 
 
 class Owner:
-    """Answers gradient queries under one treaty; everything else is refused and costs nothing.
+    """Answers questions under one treaty; everything else is refused and costs nothing.
 
     The sensitivity holds for every θ in Θ, whatever the learner asks; the noise follows from it,
     the granted budget and the number of answers, never from the query.
@@ -21,48 +22,34 @@ class Owner:
     Args:
         name: who this is in the treaty.
         treaty: the fingerprint it has ratified.
-        problem: the learning problem of that treaty.
+        plan: what that treaty comes to.
         risk: its records, already clamped into the public domain.
-        horizon: the largest round it will be asked.
-        mechanism: the noise.
         ledger: where it keeps what it has granted and answered. The noise follows from the grant.
     """
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        treaty: str,
-        problem: Problem,
-        risk: Risk,
-        horizon: int,
-        mechanism: Mechanism,
-        ledger: Ledger,
-    ) -> None:
+    def __init__(self, name: str, *, treaty: str, plan: Plan, risk: Risk, ledger: Ledger) -> None:
+        problem, question = plan.problem, plan.learner_class.asks
         if risk.dimension != problem.dimension:
             raise TreatyError(
                 f"{name}'s records have {risk.dimension} columns, the problem {problem.dimension}"
             )
-        self.name = name
-        self.treaty = treaty
-        self.horizon = horizon
-        self._problem = problem
-        self._risk = risk
-        self._mechanism = mechanism
-        self._ledger = ledger
-        bound = problem.gradient_bound(mechanism.norm)
-        if not ships(problem.fitness_loss):
-            # Whatever a user's own loss returns, no record's gradient exceeds what it declares.
-            self._risk = risk.with_loss(problem.loss.clipped(bound, mechanism.norm))
-        moved = sensitivity(bound, risk.n, problem.dimension)
         grant = ledger.granted(treaty)
         if grant is None:
             raise Refusal(f"{name} has granted no budget to treaty {treaty[:12]}")
-        self.scale = mechanism.scale(moved, grant.budget, grant.answers)
-        self._event = mechanism.event(self.scale / moved)
+        self.name = name
+        self.treaty = treaty
+        self.horizon = plan.horizon
+        self._problem = problem
+        self._question = question
+        self._risk = question.guarded(risk, problem, plan.mechanism.norm)
+        self._ledger = ledger
+        self.release = Release(
+            question, problem, risk.n, grant.budget, grant.answers, plan.mechanism
+        )
+        self.scale = self.release.scale
 
     def answer(self, query: Query) -> Answer:
-        """Return the noised mean gradient at the query's θ.
+        """Return the noised answer to a question.
 
         A question already answered gets the stored answer, to the last bit.
 
@@ -76,7 +63,7 @@ class Owner:
         entry = self._ledger.entry(query.treaty, query.run, query.round)
         if entry is None:
             entry = self._fresh(query, grant)
-        elif entry.theta != query.theta:
+        elif (entry.question, entry.theta) != (query.question, query.theta):
             raise Refusal(
                 f"round {query.round} of run {query.run} has been asked with another theta"
             )
@@ -89,10 +76,13 @@ class Owner:
                 f"{self.name}'s budget is spent: {given} of {grant.answers} answers given, "
                 f"epsilon {grant.budget.epsilon:g} used up"
             )
-        exact = self._risk.gradient(np.array(query.theta))
-        noised = exact if self.scale == 0 else self._mechanism.release(exact, self.scale)
+        release = self.release
+        exact = self._question(np.array(query.theta)).exact(self._risk, self._problem)
+        noised = exact if self.scale == 0 else release.mechanism.release(exact, self.scale)
         answer = tuple(float(value) for value in noised)
-        entry = Entry(query.treaty, query.run, query.round, query.theta, answer, self._event)
+        entry = Entry(
+            query.treaty, query.run, query.round, query.theta, answer, release.event, query.question
+        )
         return self._ledger.write(entry)
 
     def _check(self, query: Query) -> None:
@@ -104,13 +94,16 @@ class Owner:
             )
         if not 1 <= query.round <= self.horizon:
             raise Refusal(f"round {query.round} lies outside the horizon 1..{self.horizon}")
-        if len(theta) != self._problem.dimension:
+        if query.question != self._question.name:
             raise Refusal(
-                f"theta has {len(theta)} coordinates, the treaty says {self._problem.dimension}"
+                f"the treaty's learner asks for {self._question.name}, not for {query.question}"
             )
+        wanted = self._question.arguments(self._problem)
+        if len(theta) != wanted:
+            raise Refusal(f"theta has {len(theta)} coordinates, the treaty says {wanted}")
         if not all(isinstance(value, float) and math.isfinite(value) for value in theta):
             raise Refusal("theta has a coordinate that is not a finite number")
-        largest = max(abs(value) for value in theta)
+        largest = max((abs(value) for value in theta), default=0.0)
         most = min(self._problem.theta_max, LARGEST)
         if largest > most:
             raise Refusal(

@@ -12,7 +12,6 @@ from treaty.privacy.ledger import Ledger as Ledger
 from treaty.privacy.ledger import MemoryLedger as MemoryLedger
 from treaty.privacy.ledger import epsilon_spent as epsilon_spent
 from treaty.privacy.mechanism import Mechanism as Mechanism
-from treaty.privacy.sensitivity import sensitivity as sensitivity
 
 MECHANISMS: dict[str, Mechanism] = {m.name: m for m in (Laplace(), Gaussian())}
 

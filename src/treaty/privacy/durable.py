@@ -248,7 +248,7 @@ CREATE TABLE answers(
         try:
             with self._writing():
                 before = self.entry(entry.treaty, entry.run, entry.round)
-                if before is None or before.theta != entry.theta:
+                if before is None or not before.asks_the_same(entry):
                     self._check_and_append(entry, before)
                     return entry
         finally:

@@ -6,12 +6,12 @@ from dp_accounting import DpEvent, GaussianDpEvent, LaplaceDpEvent, NonPrivateDp
 
 from treaty.errors import TreatyError
 from treaty.logbook.doubles import packed, unpacked
-from treaty.privacy.ledger import Entry
+from treaty.privacy.ledger import USUAL_QUESTION, Entry
 
 
 def plain_entry(entry: Entry) -> dict[str, Any]:
     """Return an entry as plain data."""
-    return {
+    body = {
         "treaty": entry.treaty,
         "run": entry.run,
         "round": entry.round,
@@ -19,6 +19,7 @@ def plain_entry(entry: Entry) -> dict[str, Any]:
         "answer": packed(entry.answer),
         "event": _plain_event(entry.event),
     }
+    return body if entry.question == USUAL_QUESTION else {**body, "question": entry.question}
 
 
 def read_entry(body: dict[str, Any]) -> Entry:
@@ -30,6 +31,7 @@ def read_entry(body: dict[str, Any]) -> Entry:
         unpacked(body["theta"]),
         unpacked(body["answer"]),
         _read_event(body["event"]),
+        body.get("question", USUAL_QUESTION),
     )
 
 

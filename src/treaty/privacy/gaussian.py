@@ -55,9 +55,9 @@ class Gaussian(Mechanism):
         """Return σ/Δ₂, exact for the composition of all answers."""
         return gaussian_multiplier(budget, answers)
 
-    def variance(self, scale: float) -> float:
-        """Return σ²."""
-        return scale * scale
+    def variance(self, scale: float, dimension: int) -> float:
+        """Return pσ²."""
+        return dimension * (scale * scale)
 
     def event(self, multiplier: float) -> DpEvent:
         """Return a Gaussian event of this noise multiplier."""

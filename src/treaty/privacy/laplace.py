@@ -44,9 +44,9 @@ class Laplace(Mechanism):
         """Return 1/ε₀."""
         return 1.0 / pure_epsilon_each(budget, answers)
 
-    def variance(self, scale: float) -> float:
-        """Return 2b²."""
-        return 2.0 * scale * scale
+    def variance(self, scale: float, dimension: int) -> float:
+        """Return 2pb²."""
+        return dimension * (2.0 * scale * scale)
 
     def event(self, multiplier: float) -> DpEvent:
         """Return a Laplace event of this noise multiplier."""

@@ -14,6 +14,9 @@ from dp_accounting import DpEvent
 from treaty.errors import Refusal
 from treaty.privacy.budget import Budget
 
+USUAL_QUESTION = "gradient"
+"""What is asked where an entry does not say so."""
+
 
 @dataclass(frozen=True)
 class Grant:
@@ -34,7 +37,17 @@ class Grant:
 
 @dataclass(frozen=True)
 class Entry:
-    """One answer given, with what was asked and what it released."""
+    """One answer given, with what was asked and what it released.
+
+    Args:
+        treaty: under what was asked.
+        run: in which training run.
+        round: in which round.
+        theta: the θ that the question was put at.
+        answer: what was answered.
+        event: what that released.
+        question: what was asked, by name; the mean gradient unless told otherwise.
+    """
 
     treaty: str
     run: str
@@ -42,6 +55,11 @@ class Entry:
     theta: tuple[float, ...]
     answer: tuple[float, ...]
     event: DpEvent
+    question: str = USUAL_QUESTION
+
+    def asks_the_same(self, other: "Entry") -> bool:
+        """Whether another entry is about the very same question."""
+        return (self.question, self.theta) == (other.question, other.theta)
 
 
 class Ledger(Protocol):
@@ -149,7 +167,7 @@ class MemoryLedger:
         key = (entry.treaty, entry.run, entry.round)
         with self._lock:
             before, given = self._entries.get(key), self._given.get(entry.treaty, 0)
-            if before is not None and before.theta == entry.theta:
+            if before is not None and before.asks_the_same(entry):
                 return before
             check_room(entry, self._grants.get(entry.treaty), given, before)
             self._entries[key] = entry

@@ -31,8 +31,8 @@ class Mechanism(ABC):
         """Return scale/sensitivity such that all `answers` together keep within the budget."""
 
     @abstractmethod
-    def variance(self, scale: float) -> float:
-        """Return the variance of one coordinate's noise."""
+    def variance(self, scale: float, dimension: int) -> float:
+        """Return E‖w‖² of the noise w on a vector of so many numbers."""
 
     @abstractmethod
     def event(self, multiplier: float) -> DpEvent:

@@ -11,5 +11,6 @@ from treaty.records.dictionary import DictionaryTerms as DictionaryTerms
 from treaty.records.encoder import Encoder as Encoder
 from treaty.records.encoder import dictionary_for as dictionary_for
 from treaty.records.fitting import bounds_dictionary as bounds_dictionary
+from treaty.records.opening import SourceLike as SourceLike
+from treaty.records.opening import open_source as open_source
 from treaty.records.sources import Source as Source
-from treaty.records.sql import open_source as open_source

@@ -112,7 +112,7 @@ def dictionary_for(
         return bounds_dictionary(terms, features)
     if public is None:
         raise TreatyError(
-            "this dictionary has to be fitted on public rows: give a file of them with --public"
+            "this dictionary has to be fitted on public rows: give some with `public`"
         )
     counts = Counts()
     parts: list[FloatArray] = []

@@ -1,114 +1,79 @@
-"""Where records come from: CSV and Parquet files, streamed in blocks."""
+"""What a source of records is: named columns, streamed in blocks, and a fingerprint."""
 
 import hashlib
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
-from polars.exceptions import PanicException, PolarsError
 
 from treaty.errors import TreatyError
 
 BLOCK = 24_576
 """Rows read at once: three blocks of those that are added up at once."""
-_ABSENT = ["", "NA", "NaN", "nan", "null", "NULL", "None"]
 
 
-class Source:
-    """Records in one file, or the part of them that belongs to one owner.
+class Source(ABC):
+    """Where records come from: a file, a database, a data frame."""
 
-    CSV cells are read as text and turned into numbers column by column, so that a bad cell is
-    answered with its row instead of a guess at the column's type.
-
-    Args:
-        path: a .csv or .parquet file.
-        by: the column that says whose record it is, if the file holds several owners'.
-        owner: whose records to take.
-    """
-
-    def __init__(
-        self, path: str | Path, *, by: str | None = None, owner: str | None = None
-    ) -> None:
-        self.path = Path(path)
-        self._by = by
-        self._owner = owner
-        with self._readable():
-            there = self.path.is_file()
-        if not there:
-            raise TreatyError(f"{self.path}: there is no such file")
-        suffix = self.path.suffix.lower()
-        if suffix == ".csv":
-            frame = pl.scan_csv(self.path, infer_schema=False, null_values=_ABSENT)
-        elif suffix in (".parquet", ".pq"):
-            frame = pl.scan_parquet(self.path)
-        else:
-            raise TreatyError(f"{self.path}: a .csv or a .parquet file is needed")
-        self._frame = frame
-        with self._readable():
-            self.schema = dict(frame.collect_schema())
-        if by is not None:
-            self.require([by])
-            self._frame = frame.filter(pl.col(by).cast(pl.String) == owner)
+    schema: Mapping[str, pl.DataType]
+    """The columns, and what they hold."""
 
     @property
-    def has_types(self) -> bool:
-        """Whether the file says what its columns hold; a CSV file does not."""
-        return self.path.suffix.lower() != ".csv"
+    @abstractmethod
+    def place(self) -> str:
+        """Where the records are, for messages."""
 
     @property
     def label(self) -> str:
-        """How to speak of it in a message."""
-        return str(self.path) if self._owner is None else f"{self._owner} in {self.path}"
+        """How to speak of these records in a message."""
+        return self.place
+
+    @property
+    def has_types(self) -> bool:
+        """Whether the source says what its columns hold; a CSV file does not."""
+        return True
+
+    @abstractmethod
+    def blocks(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Stream the given columns, in an order of the source's own."""
+
+    @abstractmethod
+    def of_owner(self, by: str, owner: str) -> "Source":
+        """Return the records of one owner: those in which the column `by` says so."""
 
     def require(self, columns: Sequence[str]) -> None:
         """Say which column is missing, if one is."""
         missing = [column for column in columns if column not in self.schema]
         if missing:
             there = ", ".join(self.schema)
-            raise TreatyError(f'{self.path}: there is no column "{missing[0]}"; there are {there}')
-
-    def blocks(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """Stream the given columns, in the order of the file."""
-        self.require(columns)
-        with self._readable():
-            yield from self._frame.select(columns).collect_batches(
-                chunk_size=BLOCK, maintain_order=True, lazy=True
-            )
-
-    @contextmanager
-    def _readable(self) -> Generator[None]:
-        """Say that a file cannot be read, where Polars fails on it; a damaged one may make it panic."""
-        try:
-            yield
-        except (PolarsError, PanicException, OSError) as error:
-            raise TreatyError(f"{self.path}: cannot be read ({first_line(error)})") from error
-
-    def fingerprint(self, key: bytes) -> str:
-        """Return a digest of the file, by which any change of it shows to whoever has the key.
-
-        Without the key nobody can try values out on it.
-        """
-        digest = hashlib.blake2b(key=key, digest_size=32)
-        with self._readable(), self.path.open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-        return digest.hexdigest()
-
-    def state(self) -> object:
-        """What can be seen of a change without reading the file again."""
-        try:
-            there = self.path.stat()
-        except OSError as error:
-            raise TreatyError(f"{self.path}: there is no such file any more") from error
-        return there.st_mtime_ns, there.st_size, there.st_ino
+            raise TreatyError(f'{self.place}: there is no column "{missing[0]}"; there are {there}')
 
     def owners(self, by: str) -> dict[str, int]:
-        """Return how many records each value of a column has: the owners of a shared file."""
-        self.require([by])
-        with self._readable():
-            counted = self._frame.group_by(pl.col(by).cast(pl.String)).len().sort(by).collect()
-        return {str(name): int(count) for name, count in counted.iter_rows() if name is not None}
+        """Return how many records each value of a column has: the owners of shared records."""
+        counted: Counter[str] = Counter()
+        for block in self.blocks([by]):
+            names = block[by].cast(pl.String).drop_nulls().to_list()
+            counted.update(str(name) for name in names)
+        return dict(sorted(counted.items()))
+
+    def fingerprint(self, key: bytes) -> str:
+        """Return a digest of all rows, by which any change of them shows to whoever has the key.
+
+        It does not depend on the order of the rows. Each is hashed with the key before the hashes are
+        added up: nobody without it can try values out, or subtract the rows they know.
+        """
+        names = repr(list(self.schema)).encode()
+        total = int.from_bytes(hashlib.blake2b(names, key=key, digest_size=32).digest())
+        for block in self.blocks(list(self.schema)):
+            for row in block.iter_rows():
+                digest = hashlib.blake2b(repr(row).encode(), key=key, digest_size=32).digest()
+                total = (total + int.from_bytes(digest)) % (1 << 256)
+        return f"{total:064x}"
+
+    def state(self) -> object:
+        """What can be seen of a change without reading the records again; nothing unless it is said."""
+        return None
 
 
 def first_line(error: BaseException) -> str:

@@ -7,7 +7,6 @@ The owner's own file says where and what; the address with its password stays in
     query = "SELECT age, stay FROM discharges ORDER BY id"
 """
 
-import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from importlib import import_module
@@ -40,44 +39,49 @@ class SqlSource(Source):
 
     Args:
         path: the owner's .toml file.
+        by: the column that says whose record it is, if the query gives several owners'.
+        owner: whose records to take.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(
+        self, path: str | Path, *, by: str | None = None, owner: str | None = None
+    ) -> None:
         self.path = Path(path)
-        self._terms = read_plain(SqlTerms, self.path)
+        self._by, self._owner = by, owner
+        try:
+            self._terms = read_plain(SqlTerms, self.path)
+        except TreatyError as error:
+            raise TreatyError(
+                f"{error}; a .csv or a .parquet file is needed, or a .toml file about a database"
+            ) from error
         with self._asked() as reader:
             self.schema = dict(_frame(reader.schema.empty_table()).schema)
+        if by is not None:
+            self.require([by])
+
+    @property
+    def place(self) -> str:
+        """The owner's file."""
+        return str(self.path)
 
     @property
     def label(self) -> str:
         """How to speak of it in a message."""
-        return str(self.path)
+        return str(self.path) if self._owner is None else f"{self._owner} in {self.path}"
+
+    def of_owner(self, by: str, owner: str) -> "SqlSource":
+        """Return the records of one owner."""
+        return SqlSource(self.path, by=by, owner=owner)
 
     def blocks(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Stream the given columns, in the order of the query."""
         self.require(columns)
         with self._asked() as reader:
             for batch in self._batches(reader):
-                yield batch.select(columns)
-
-    def fingerprint(self, key: bytes) -> str:
-        """Return a digest of all rows that does not depend on their order.
-
-        Every row is hashed with the key before the hashes are added up: nobody without it can subtract
-        the rows they know.
-        """
-        names = repr(list(self.schema)).encode()
-        total = int.from_bytes(hashlib.blake2b(names, key=key, digest_size=32).digest())
-        with self._asked() as reader:
-            for batch in self._batches(reader):
-                for row in batch.iter_rows():
-                    digest = hashlib.blake2b(repr(row).encode(), key=key, digest_size=32).digest()
-                    total = (total + int.from_bytes(digest)) % (1 << 256)
-        return f"{total:064x}"
-
-    def state(self) -> object:
-        """What can be seen of a change without reading the rows: nothing."""
-        return None
+                mine = batch
+                if self._by is not None:
+                    mine = batch.filter(pl.col(self._by).cast(pl.String) == self._owner)
+                yield mine.select(columns)
 
     def _batches(self, reader: Any) -> Iterator[pl.DataFrame]:
         try:
@@ -134,8 +138,3 @@ def _frame(batch: Any) -> pl.DataFrame:
     frame = cast(pl.DataFrame, pl.from_arrow(batch))
     decimals = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Decimal)]
     return frame.with_columns(pl.col(name).cast(pl.Float64) for name in decimals)
-
-
-def open_source(path: str | Path) -> Source:
-    """Return the records of a CSV or Parquet file, or of the database an owner's .toml tells of."""
-    return SqlSource(path) if Path(path).suffix.lower() == ".toml" else Source(path)

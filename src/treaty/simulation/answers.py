@@ -1,4 +1,4 @@
-"""Simulated owners: the exact mean gradients of every bloc, and the noise on top."""
+"""Simulated owners: the exact answers of every bloc, and the noise on top."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
@@ -7,52 +7,101 @@ import numpy as np
 
 from treaty.arrays import FloatArray, IntArray
 from treaty.errors import TreatyError
-from treaty.fitness import MomentRisk, PooledRisk, Risk, pooled
-from treaty.learners import Bloc, Plan
+from treaty.fitness import MomentRisk, Moments, PooledRisk, Risk, pooled
+from treaty.plans import Plan
+from treaty.questions import Question
 
 _STACKED = 32
 """Up to this many blocs, asking all of them in one product and picking beats gathering matrices."""
 _DRAWN = 1 << 18
 """Noise values drawn at once: enough to make the call cheap, few enough to stay in cache."""
 
-Exact = Callable[[IntArray, FloatArray], FloatArray]
+Gradients = Callable[[IntArray, FloatArray], FloatArray]
 
 
-def exact_answers(plan: Plan, blocs: Sequence[Bloc], risks: Mapping[str, Risk]) -> Exact:
-    """Return a function from (bloc of every run, θ of every run) to exact mean gradients."""
-    missing = [party.name for party in plan.parties if party.name not in risks]
-    if missing:
-        raise TreatyError(f"there are no records for {', '.join(missing)}")
-    of_party = [risks[party.name] for party in plan.parties]
-    of_bloc = [pooled([of_party[i] for i in b.members], list(b.shares)) for b in blocs]
-    if len(of_bloc) == 1 or len({id(risks[party.name]) for party in plan.parties}) == 1:
+class SimulatedRecords:
+    """The records of every bloc; a question is put to another bloc in every run.
+
+    Args:
+        plan: whose blocs.
+        risks: the records of every party, by name.
+    """
+
+    def __init__(self, plan: Plan, risks: Mapping[str, Risk]) -> None:
+        missing = [party.name for party in plan.parties if party.name not in risks]
+        if missing:
+            raise TreatyError(f"there are no records for {', '.join(missing)}")
+        of_party = [risks[party.name] for party in plan.parties]
+        self._of_bloc = [
+            pooled([of_party[i] for i in bloc.members], list(bloc.shares))
+            for bloc in plan.blocs_met
+        ]
         # One bloc, or owners that all hold the same stand-in: everybody answers alike.
-        return lambda bloc, theta: of_bloc[0].gradient(theta)
-    common, of_bloc = _apart(of_bloc)
+        self._alike = len(self._of_bloc) == 1 or len(set(of_party)) == 1
+        self._problem = plan.problem
+        self._gradients = None if self._alike else _gradients(self._of_bloc)
+
+    def exact(self, bloc: IntArray, question: Question) -> FloatArray:
+        """Return the exact answers to a question, put to a bloc of its own in every run."""
+        if self._gradients is None:
+            return question.exact(self._of_bloc[0], self._problem)
+        return question.exact(_Met(self._of_bloc, self._gradients, bloc), self._problem)
+
+
+class _Met:
+    """The records that every run's question is put to."""
+
+    def __init__(self, of_bloc: Sequence[Risk], gradients: Gradients, bloc: IntArray) -> None:
+        self._of_bloc, self._gradients, self._bloc = of_bloc, gradients, bloc
+
+    def gradient(self, theta: FloatArray) -> FloatArray:
+        """Return the mean gradient at every run's θ."""
+        return self._gradients(self._bloc, theta)
+
+    def value(self, theta: FloatArray) -> FloatArray:
+        """Return the mean loss at every run's θ."""
+        loss = np.empty(theta.shape[:-1])
+        for index in np.unique(self._bloc):
+            asked = self._bloc == index
+            loss[asked] = self._of_bloc[index].value(theta[asked])
+        return loss
+
+    @property
+    def moments(self) -> Moments:
+        """The moments of every run's records, with the runs as a leading axis."""
+        of_bloc = [risk.moments for risk in self._of_bloc]
+        xx, xy = (np.stack(each) for each in zip(*((m.xx, m.xy) for m in of_bloc), strict=True))
+        yy = np.array([m.yy for m in of_bloc])
+        return Moments(of_bloc[0].n, xx[self._bloc], xy[self._bloc], cast(float, yy[self._bloc]))
+
+
+def _gradients(of_bloc: Sequence[Risk]) -> Gradients:
+    """Return a function from (bloc of every run, θ of every run) to exact mean gradients."""
+    common, of_bloc = _without_common(of_bloc)
     own = _of_its_own(of_bloc)
     return own if common is None else lambda bloc, theta: own(bloc, theta) + common.gradient(theta)
 
 
-def _apart(of_bloc: Sequence[Risk]) -> tuple[Risk | None, Sequence[Risk]]:
+def _without_common(of_bloc: Sequence[Risk]) -> tuple[Risk | None, Sequence[Risk]]:
     """Part what all pools have in common, to be asked once for all, from what each has of its own."""
     pools = [risk for risk in of_bloc if isinstance(risk, PooledRisk)]
     if len(pools) < len(of_bloc):
         return None, of_bloc
-    inside = [{(id(r), w) for r, w in zip(p.risks, p.weights, strict=True)} for p in pools]
-    shared = set[tuple[int, float]].intersection(*inside)
-    if not shared or any(len(has) == len(shared) for has in inside):
+    members = [list(zip(pool.risks, pool.weights, strict=True)) for pool in pools]
+    shared = set(members[0]).intersection(*members[1:])
+    if not shared or any(len(has) == len(shared) for has in members):
         return None, of_bloc
-    members = [list(zip(p.risks, p.weights, strict=True)) for p in pools]
-    in_common = [(r, w) for r, w in members[0] if (id(r), w) in shared]
-    own = [[(r, w) for r, w in has if (id(r), w) not in shared] for has in members]
-    return _pool(in_common), [_pool(has) for has in own]
+    in_common = [part for part in members[0] if part in shared]
+    return _pool(in_common), [
+        _pool([part for part in has if part not in shared]) for has in members
+    ]
 
 
 def _pool(weighted: Sequence[tuple[Risk, float]]) -> Risk:
     return pooled([risk for risk, _ in weighted], [weight for _, weight in weighted])
 
 
-def _of_its_own(of_bloc: Sequence[Risk]) -> Exact:
+def _of_its_own(of_bloc: Sequence[Risk]) -> Gradients:
     moments = [risk.moments for risk in of_bloc if isinstance(risk, MomentRisk)]
     if len(moments) == len(of_bloc):
         return _from_moments(
@@ -69,7 +118,7 @@ def _of_its_own(of_bloc: Sequence[Risk]) -> Exact:
     return from_rows
 
 
-def _from_moments(xx: FloatArray, xy: FloatArray) -> Exact:
+def _from_moments(xx: FloatArray, xy: FloatArray) -> Gradients:
     """Squared loss: Q_i(θ) = 2A_iθ − 2b_i, a different i in every run."""
     blocs, p, _ = xx.shape
     if blocs > _STACKED:
@@ -85,29 +134,28 @@ def _from_moments(xx: FloatArray, xy: FloatArray) -> Exact:
     return pick
 
 
-class Noise:
+class SimulatedNoise:
     """The noise in a bloc's mean answer: Σ over members of share · scale · (unit noise).
 
     Unit draws come in the order step, run, member, coordinate, so that a seed gives the same draws
     whatever the scales: plans compared under one seed share their randomness.
     """
 
-    def __init__(
-        self, plan: Plan, blocs: Sequence[Bloc], random: np.random.Generator, runs: int
-    ) -> None:
+    def __init__(self, plan: Plan, random: np.random.Generator, runs: int) -> None:
+        blocs = plan.blocs_met
         widest = max(len(bloc.members) for bloc in blocs)
         self._table = np.zeros((len(blocs), widest))
         for row, bloc in zip(self._table, blocs, strict=True):
             row[: len(bloc.members)] = bloc.shares * plan.scales[list(bloc.members)]
         self._mechanism = plan.mechanism
         self._random = random
-        shape = (runs, widest, plan.problem.dimension)
+        shape = (runs, widest, plan.learner_class.asks.length(plan.problem))
         self._chunk = (max(1, _DRAWN // int(np.prod(shape))), *shape)
         self._drawn = iter(())
         self.silent = not self._table.any()
 
     def next(self, bloc: IntArray) -> FloatArray:
-        """Return the noise of one step, shape (runs, p)."""
+        """Return the noise of one step, shape (runs, length)."""
         unit = next(self._drawn, None)
         if unit is None:
             self._drawn = iter(self._mechanism.draw(self._random, self._chunk))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from treaty.canvas import canvas
-from treaty.simulation.simulate import Simulation
+from treaty.simulation.simulation import Simulation
 
 
 def draw_rounds(result: Simulation, path: Path) -> None:

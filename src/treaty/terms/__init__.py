@@ -2,8 +2,8 @@
 
 from treaty.terms.document import VERSION as VERSION
 from treaty.terms.document import Treaty as Treaty
-from treaty.terms.fingerprint import canonical as canonical
-from treaty.terms.fingerprint import fingerprint as fingerprint
+from treaty.terms.fingerprints import canonical as canonical
+from treaty.terms.fingerprints import fingerprint as fingerprint
 from treaty.terms.reading import encoder_of as encoder_of
 from treaty.terms.reading import fit as fit
 from treaty.terms.reading import model_of as model_of

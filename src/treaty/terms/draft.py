@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -71,7 +72,7 @@ def draft(source: Source, *, target: str, by: str | None) -> str:
     if frame.height < 2:
         raise TreatyError(f"{source.label}: too few rows to draft a treaty from")
     labels = _two_labels(frame[target])
-    parts = [_HEAD.format(file=source.path.name), _features(frame, skip={target, by})]
+    parts = [_HEAD.format(file=Path(source.place).name), _features(frame, skip={target, by})]
     if labels is not None:
         parts.append(_LABEL_TARGET.format(column=json.dumps(target), labels=json.dumps(labels)))
         parts.append(_MIDDLE.format(loss="logistic"))

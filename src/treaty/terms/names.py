@@ -1,8 +1,12 @@
-"""Names that a person cannot tell apart, or cannot see the end of."""
+"""Names: which ones a person could not tell apart, and what machines call a party."""
 
+import hashlib
+import re
 import unicodedata
 from collections.abc import Iterable
 
+LEARNER = "learner"
+"""The name of the central learner."""
 _ALIKE = str.maketrans(
     # Cyrillic and Greek letters that look like Latin ones, and digits that look like letters.
     "аеорсхуіјѕһԁԛԝαοερνικτυχ01|",  # noqa: RUF001
@@ -34,3 +38,9 @@ def appearance(name: str) -> str:
     plain = "".join(c for c in plain if not unicodedata.combining(c)).casefold()
     dashes = (("-" if unicodedata.category(c) == "Pd" else c) for c in plain.translate(_ALIKE))
     return "".join(c for c in dashes if unicodedata.category(c) not in ("Zs", "Cf"))
+
+
+def token(name: str) -> str:
+    """Return a party's name as one word for machines: readable, and different for different names."""
+    readable = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:24]
+    return f"{readable}-{hashlib.sha256(name.encode()).hexdigest()[:10]}"

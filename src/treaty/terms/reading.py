@@ -3,20 +3,21 @@
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.fitness import Problem
-from treaty.fitness.model import Model
-from treaty.learners import Party, Plan, method_named
-from treaty.losses import loss_named
+from treaty.losses import Clipped, loss_named
+from treaty.models.model import Model
+from treaty.plans import Party, Plan
 from treaty.privacy import Budget, mechanism_named
-from treaty.records import Encoder, Source, dictionary_for
+from treaty.records import Encoder, SourceLike, dictionary_for, open_source
 from treaty.terms.document import Treaty
-from treaty.terms.fingerprint import fingerprint
+from treaty.terms.fingerprints import fingerprint
 
 
-def fit(treaty: Treaty, public: Source | None) -> Treaty:
+def fit(treaty: Treaty, public: SourceLike | None) -> Treaty:
     """Return the treaty with its dictionary in place, fitted on public rows where it has to be."""
     if treaty.fitted is not None:
         return treaty
-    fitted = dictionary_for(treaty.dictionary, treaty.features, public)
+    source = None if public is None else open_source(public)
+    fitted = dictionary_for(treaty.dictionary, treaty.features, source)
     return treaty.model_copy(update={"fitted": fitted})
 
 
@@ -40,15 +41,15 @@ def problem_of(treaty: Treaty) -> Problem:
     if not loss.labels and treaty.target.bounds is None:
         raise TreatyError(f"target.bounds: the {terms.name} loss learns numbers: give their bounds")
     if terms.clip is not None:
-        mechanism = mechanism_named(treaty.training.mechanism)
-        loss = loss.clipped(terms.clip, terms.clip_norm or mechanism.norm)
-    return Problem(
+        loss = Clipped(loss, terms.clip, terms.clip_norm)
+    problem = Problem(
         loss,
         encoder.domain,
         ridge=terms.ridge,
         theta_max=terms.theta_max,
         intercept=encoder.dictionary.intercept_index,
     )
+    return problem.under_norm(mechanism_named(treaty.training.mechanism).norm)
 
 
 def plan_of(treaty: Treaty) -> Plan:
@@ -75,9 +76,10 @@ def plan_of(treaty: Treaty) -> Plan:
         overlap=terms.overlap,
         blocs=terms.blocs,
         frequency_scaling=terms.frequency_scaling,
+        begin=terms.start,
     )
-    kind = method_named(terms.method)
-    kind.check(plan.problem)
+    kind = plan.learner_class
+    kind.check(plan.problem, plan.horizon)
     if kind.synchronous:
         _only_asynchronous(treaty)
         short = [p.name for p in plan.parties if plan.answers(p) < kind.questions(plan.horizon)]

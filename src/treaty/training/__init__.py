@@ -3,7 +3,8 @@
 from treaty.training.assembly import Assembly as Assembly
 from treaty.training.assembly import assemble as assemble
 from treaty.training.assembly import sources as sources
-from treaty.training.train import Training as Training
-from treaty.training.train import drive as drive
-from treaty.training.train import train as train
-from treaty.training.train import train_peers as train_peers
+from treaty.training.assembly import survey_of as survey_of
+from treaty.training.training import Training as Training
+from treaty.training.training import drive as drive
+from treaty.training.training import train as train
+from treaty.training.training import train_peers as train_peers

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
-from treaty.fitness import Risk, model_alone
-from treaty.fitness.model import Model
-from treaty.learners import Plan
-from treaty.records import Counts, Source
-from treaty.terms import Treaty, encoder_of, fit, model_of, plan_of
+from treaty.fitness import Risk
+from treaty.learners import Survey, survey
+from treaty.models import Model
+from treaty.plans import Plan
+from treaty.records import Counts, Source, SourceLike, open_source
+from treaty.terms import Treaty, encoder_of, fit, model_of, plan_of, problem_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,16 +22,14 @@ class Assembly:
         plan: who is asked what, with how much noise.
         risks: the records of every party.
         counts: what happened to them on their way into the public domain.
-        public: the public rows, if there are any.
-        start: where the learner begins.
+        public: what the public rows tell, if there are any.
     """
 
     treaty: Treaty
     plan: Plan
     risks: Mapping[str, Risk]
     counts: Mapping[str, Counts]
-    public: Risk | None
-    start: FloatArray | None
+    public: Survey | None
 
     def model(self, theta: FloatArray) -> Model:
         """Return θ as a model that can leave."""
@@ -39,7 +37,9 @@ class Assembly:
 
 
 def assemble(
-    treaty: Treaty, records: Mapping[str, Source], public: Source | None = None
+    treaty: Treaty,
+    records: Mapping[str, SourceLike],
+    public: SourceLike | None = None,
 ) -> Assembly:
     """Read every owner's records under a treaty, and check that they are what it says.
 
@@ -51,6 +51,7 @@ def assemble(
     strangers = sorted(set(records) - {party.name for party in treaty.parties})
     if strangers:
         raise TreatyError(f"{strangers[0]} is not a party to this treaty")
+    public = None if public is None else open_source(public)
     treaty = fit(treaty, public)
     encoder, plan = encoder_of(treaty), plan_of(treaty)
     risks: dict[str, Risk] = {}
@@ -58,43 +59,54 @@ def assemble(
     for party in plan.parties:
         if party.name not in records:
             raise TreatyError(f"there are no records for {party.name}")
-        risk, counts[party.name] = encoder.risk(plan.problem.loss, records[party.name])
+        source = open_source(records[party.name])
+        risk, counts[party.name] = encoder.risk(plan.problem.loss, source)
         if risk.n != party.records:
             raise TreatyError(
-                f"{records[party.name].label}: there are {risk.n:,} records, and the treaty says "
+                f"{source.label}: there are {risk.n:,} records, and the treaty says "
                 f"that {party.name} holds {party.records:,}"
             )
         risks[party.name] = risk
-    public_risk = None
-    if public is not None:
-        public_risk, _ = encoder.risk(plan.problem.fitness_loss, public)
-    start = None
-    if treaty.training.start == "public":
-        if public_risk is None:
-            raise TreatyError(
-                "training.start: to start from the public model, give a file of public rows "
-                "with --public"
-            )
-        start = model_alone(plan.problem, public_risk)
-    return Assembly(treaty, plan, risks, counts, public_risk, start)
+    surveyed = None if public is None else survey_of(treaty, public)
+    if surveyed is not None:
+        plan = plan.informed_by(surveyed)
+    elif plan.begin == "public":
+        raise TreatyError(
+            "training.start: to start from the public model, give public rows with `public`"
+        )
+    return Assembly(treaty, plan, risks, counts, surveyed)
+
+
+def survey_of(treaty: Treaty, public: SourceLike) -> Survey:
+    """Return what public rows tell a learner under a treaty whose dictionary is in place."""
+    problem = problem_of(treaty)
+    risk, _ = encoder_of(treaty).risk(problem.fitness_loss, open_source(public))
+    return survey(problem, risk)
 
 
 def sources(
     treaty: Treaty,
     *,
-    data: str | Path | None = None,
+    data: SourceLike | None = None,
     by: str | None = None,
-    owners: Mapping[str, str | Path] | None = None,
+    owners: Mapping[str, SourceLike] | None = None,
 ) -> dict[str, Source]:
-    """Return a source for every party: one file with a column of owners, or a file each."""
+    """Return a source for every party: one file or frame with a column of owners, or one each.
+
+    Args:
+        treaty: the treaty.
+        data: all owners' records: a file, a database, a pandas or Polars frame.
+        by: the column of them that names the owner.
+        owners: or the records of each owner, by name.
+    """
     if (data is None) == (not owners):
         raise TreatyError(
-            "say where the records are: one file of all owners with --data and --by, "
-            "or a file each with --owner NAME=FILE"
+            "say where the records are: those of all owners with `data` and `by`, or each owner's "
+            "with `owners`"
         )
     if owners:
-        return {name: Source(path) for name, path in owners.items()}
+        return {name: open_source(one) for name, one in owners.items()}
     assert data is not None
     if by is None:
-        raise TreatyError("say which column of the file names the owner, with --by")
-    return {party.name: Source(data, by=by, owner=party.name) for party in treaty.parties}
+        raise TreatyError("say which column of the records names the owner, with `by`")
+    return {party.name: open_source(data, by=by, owner=party.name) for party in treaty.parties}

@@ -1,0 +1,211 @@
+"""Evidence: rows that stand in for the owners' records, read once for any number of treaties."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from treaty.errors import TreatyError
+from treaty.evidence.folds import Fold, Rows, cross_fitted, dictionary_of
+from treaty.evidence.parts import FEWEST_OWN
+from treaty.evidence.stage import Stage, stages
+from treaty.evidence.stand_in import (
+    Kind,
+    StandIn,
+    generated_stand_in,
+    read_stand_in,
+    with_records_of,
+)
+from treaty.fitness import Problem
+from treaty.learners import Survey, survey
+from treaty.plans import Party, Plan
+from treaty.records import Dictionary, SourceLike, open_source
+from treaty.terms import Treaty, plan_of
+
+FOLDS = 10
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What evidence says about one treaty: all that its forecasts stand on.
+
+    Args:
+        plan: the treaty's plan, its learner informed by the stand-in as if it were the public rows.
+        survey: what the stand-in tells a learner.
+        stages: the folds, made ready.
+        kind: what stands in for the records.
+        rows: how many rows do.
+        public_rows: how many public rows the learner has.
+        alike: whether owners are assumed to be alike.
+        unknown: where they are told apart: owners the stand-in has too few rows of.
+    """
+
+    plan: Plan
+    survey: Survey
+    stages: tuple[Stage, ...]
+    kind: Kind
+    rows: int
+    public_rows: int | None
+    alike: bool
+    unknown: tuple[str, ...]
+
+
+class Evidence:
+    """Rows that stand in for the owners' records, and whatever was computed from them.
+
+    Nothing is computed twice: rows are read once for all treaties with the same columns, folds are cut
+    once for every dictionary, optima are solved once for every loss and every number of records. Clip,
+    noise, budgets, method and horizon change none of that.
+
+    Args:
+        stand_in: rows that stand in for the records.
+        private: whether they are somebody's private ones; what follows from them must then not leave.
+        by: the column that says whose each row is, where owners differ.
+        own: the very records of parties, by name, inside their own walls: the result must not leave.
+        generate: without rows: make some up from a treaty's bounds, the weakest evidence.
+        public_rows: how many public rows the learner has; all of a public stand-in if not given.
+        folds: into how many parts the stand-in is cut.
+
+    Example:
+        evidence = treaty.Evidence("public.parquet", by="carrier")
+        for document in documents:
+            print(treaty.forecast(document, evidence))
+    """
+
+    def __init__(
+        self,
+        stand_in: SourceLike | None = None,
+        *,
+        private: bool = False,
+        by: str | None = None,
+        own: Mapping[str, SourceLike] | None = None,
+        generate: bool = False,
+        public_rows: int | None = None,
+        folds: int = FOLDS,
+    ) -> None:
+        if stand_in is not None and generate:
+            raise TreatyError("`stand_in` and `generate` exclude each other")
+        if stand_in is None and not generate:
+            raise TreatyError(
+                "a forecast needs rows to stand in for the records: give some with `stand_in`, "
+                "or let `generate` make them up from the treaty's bounds alone"
+            )
+        if public_rows is not None and public_rows < 1:
+            raise TreatyError(f"`public_rows` must be at least 1, not {public_rows}")
+        self._source = None if stand_in is None else open_source(stand_in)
+        self._own = {name: open_source(records) for name, records in (own or {}).items()}
+        self._private, self._by = private, by
+        self._public_rows, self._folds = public_rows, folds
+        self._made: dict[object, object] = {}
+
+    def ground(self, treaty: Treaty) -> Ground:
+        """Return what this evidence says about a treaty."""
+        stand_in = self._stand_in(treaty)
+        fitted = treaty.fitted or self._once(
+            ("dictionary", stand_in, _key(treaty.dictionary)),
+            lambda: dictionary_of(treaty.dictionary, treaty.features, stand_in),
+        )
+        plan = plan_of(treaty.model_copy(update={"fitted": fitted}))
+        dictionary = (_key(treaty.dictionary), _key(fitted))
+        surveyed = self._survey(plan.problem, stand_in, fitted, dictionary)
+        public_rows = self._how_many_public(treaty, stand_in)
+        if plan.begin == "public" and public_rows is None:
+            raise TreatyError(
+                "training.start: the learner begins at the public model: say of how many rows, "
+                "with `public_rows`"
+            )
+        folds = self._once(
+            ("folds", stand_in, dictionary),
+            lambda: cross_fitted(treaty.dictionary, treaty.features, fitted, stand_in, self._folds),
+        )
+        return Ground(
+            plan=plan.informed_by(surveyed),
+            survey=surveyed,
+            stages=self._stages(plan.problem, plan.parties, folds, (stand_in, dictionary)),
+            kind="private" if self._own else stand_in.kind,
+            rows=stand_in.rows,
+            public_rows=public_rows,
+            alike=self._by is None,
+            unknown=_unknown(plan.parties, stand_in),
+        )
+
+    def _stand_in(self, treaty: Treaty) -> StandIn:
+        strangers = [n for n in self._own if n not in {party.name for party in treaty.parties}]
+        if strangers:
+            raise TreatyError(f"`own` names {strangers[0]}, who is not a party to this treaty")
+        return self._once(
+            (
+                "rows",
+                json.dumps({n: _key(f) for n, f in treaty.features.items()}),
+                _key(treaty.target),
+            ),
+            lambda: self._read(treaty),
+        )
+
+    def _read(self, treaty: Treaty) -> StandIn:
+        features, target = treaty.features, treaty.target
+        if self._source is None:
+            rows = generated_stand_in(features, target)
+        else:
+            rows = read_stand_in(features, target, self._source, private=self._private, by=self._by)
+        for name, records in self._own.items():
+            rows = with_records_of(rows, name, features, target, records)
+        return rows
+
+    def _how_many_public(self, treaty: Treaty, stand_in: StandIn) -> int | None:
+        if self._public_rows is not None:
+            return self._public_rows
+        if stand_in.kind == "public":
+            return stand_in.rows
+        fitted = treaty.fitted
+        return fitted.public_rows if fitted is not None and fitted.public_rows else None
+
+    def _survey(
+        self, problem: Problem, stand_in: StandIn, fitted: Dictionary, dictionary: object
+    ) -> Survey:
+        def look() -> Survey:
+            x, _ = fitted.apply(stand_in.encoded)
+            rows = Rows(np.ascontiguousarray(x), stand_in.target)
+            return survey(problem, rows.risk(problem), rows.best(problem).theta)
+
+        return self._once(("survey", stand_in, dictionary, problem.fitness_key), look)
+
+    def _stages(
+        self,
+        problem: Problem,
+        parties: Sequence[Party],
+        folds: Sequence[Fold],
+        rows: object,
+    ) -> tuple[Stage, ...]:
+        sizes = tuple((party.name, party.records) for party in parties)
+        return self._once(
+            ("stages", rows, problem.fitness_key, sizes),
+            lambda: tuple(stages(problem, parties, folds)),
+        )
+
+    def _once(self, key: object, make: Callable[[], Made]) -> Made:
+        if key not in self._made:
+            self._made[key] = make()
+        return cast(Made, self._made[key])
+
+
+def _key(plain: Any) -> str:
+    """Return plain data as a text that tells it from other data."""
+    return plain.model_dump_json()
+
+
+def _unknown(parties: Sequence[Party], rows: StandIn) -> tuple[str, ...]:
+    """Return the parties that too few rows are of, in halves of the stand-in."""
+    if rows.owner is None:
+        return ()
+    of = [int(np.sum(rows.owner == party.name)) for party in parties]
+    if not any(of):
+        found = ", ".join(sorted(set(rows.owner.tolist()))[:3])
+        raise TreatyError(
+            f"`by`: no row of the stand-in is of a party to this treaty; the column has {found}, …"
+        )
+    names = [party.name for party, count in zip(parties, of, strict=True) if count < 2 * FEWEST_OWN]
+    return tuple(name for name in names if name not in rows.exact)

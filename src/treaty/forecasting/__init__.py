@@ -1,0 +1,12 @@
+"""Forecasting: what a collaboration is worth, before anyone trains."""
+
+from treaty.forecasting.estimate import Estimate as Estimate
+from treaty.forecasting.forecasts import Forecast as Forecast
+from treaty.forecasting.forecasts import evidence_from as evidence_from
+from treaty.forecasting.forecasts import forecast as forecast
+from treaty.forecasting.forecasts import forecasts_of as forecasts_of
+from treaty.forecasting.outlook import Outlook as Outlook
+from treaty.forecasting.outlook import outlook_on as outlook_on
+from treaty.forecasting.rehearsal import Rehearsal as Rehearsal
+from treaty.forecasting.rehearsal import rehearsals as rehearsals
+from treaty.forecasting.rehearsal import rehearse as rehearse

@@ -1,0 +1,3 @@
+"""Models: what a training comes to, as plain data and as a scikit-learn estimator."""
+
+from treaty.models.model import Model as Model

@@ -1,0 +1,58 @@
+"""The mean gradient of the loss at θ: what both papers ask for."""
+
+from typing import ClassVar
+
+from treaty.arrays import FloatArray
+from treaty.fitness import Problem, Risk
+from treaty.losses import Clipped, Norm, ships
+from treaty.questions.question import Question, Records
+
+
+class MeanGradient(Question):
+    """Q(θ) = (1/n) Σ ∇ℓ(θ; x, y).
+
+    With Ξ = sup‖∇ℓ‖ over Θ and the public domain, two records' gradients lie at most 2Ξ apart.
+    """
+
+    name: ClassVar[str] = "gradient"
+
+    @classmethod
+    def arguments(cls, problem: Problem) -> int:
+        """Return p."""
+        return problem.dimension
+
+    @classmethod
+    def length(cls, problem: Problem) -> int:
+        """Return p."""
+        return problem.dimension
+
+    @classmethod
+    def largest(cls, problem: Problem, norm: Norm) -> float:
+        """Return Ξ."""
+        return problem.gradient_bound(norm)
+
+    @classmethod
+    def distance(cls, problem: Problem, norm: Norm) -> float:
+        """Return 2Ξ."""
+        return 2.0 * problem.gradient_bound(norm)
+
+    @classmethod
+    def roundings(cls, problem: Problem) -> int:
+        """Return p + 8: a score is a sum of p products."""
+        return problem.dimension + 8
+
+    @classmethod
+    def words(cls, problem: Problem) -> str:
+        """Say what is asked for."""
+        return f"the mean gradient of the {problem.fitness_loss.name} loss"
+
+    def exact(self, records: Records, problem: Problem) -> FloatArray:
+        """Return the mean gradient at every θ."""
+        return records.gradient(self.theta)
+
+    @classmethod
+    def guarded(cls, risk: Risk, problem: Problem, norm: Norm) -> Risk:
+        """Return the records under the problem's loss, held to Ξ where a user's own loss declares it."""
+        if ships(problem.fitness_loss):
+            return risk.with_loss(problem.loss)
+        return risk.with_loss(Clipped(problem.loss, problem.gradient_bound(norm), norm))

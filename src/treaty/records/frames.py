@@ -1,0 +1,75 @@
+"""Records in a data frame: Polars or pandas."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from treaty.errors import TreatyError
+from treaty.records.sources import BLOCK, Source
+
+
+class FrameSource(Source):
+    """The rows of a frame, in its order.
+
+    Args:
+        frame: a Polars or pandas data frame.
+        name: how to speak of it in a message.
+    """
+
+    def __init__(self, frame: Any, name: str = "the data frame") -> None:
+        self._frame = as_polars(frame)
+        self._name = name
+        self.schema = dict(self._frame.schema)
+
+    @property
+    def place(self) -> str:
+        """Its name."""
+        return self._name
+
+    def of_owner(self, by: str, owner: str) -> "FrameSource":
+        """Return the records of one owner."""
+        self.require([by])
+        mine = self._frame.filter(pl.col(by).cast(pl.String) == owner)
+        return FrameSource(mine, f"{owner} in {self._name}")
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Stream the given columns."""
+        self.require(columns)
+        yield from self._frame.select(columns).iter_slices(BLOCK)
+
+
+def is_frame(thing: object) -> bool:
+    """Whether something is a Polars or pandas data frame; pandas need not be installed to tell."""
+    return isinstance(thing, pl.DataFrame | pl.LazyFrame) or (
+        hasattr(thing, "columns") and hasattr(thing, "iloc")
+    )
+
+
+def as_polars(frame: Any, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """Return a Polars or pandas data frame, or a mapping of columns, as a Polars one.
+
+    Args:
+        frame: the frame.
+        columns: which columns are needed; all if not given.
+    """
+    if isinstance(frame, pl.LazyFrame):
+        return frame.collect()
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    names = [str(name) for name in frame.columns] if columns is None else list(columns)
+    try:
+        return pl.DataFrame({name: _series(name, frame[name]) for name in names})
+    except KeyError as error:
+        raise TreatyError(f"there is no column {error}") from error
+
+
+def _series(name: str, values: Any) -> pl.Series:
+    """Return a column; what pandas calls missing, in any of its ways, is missing."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "OUSTM":
+        return pl.Series(name, array)
+    missing = values.isna().to_numpy() if hasattr(values, "isna") else np.zeros(len(array), bool)
+    plain = [None if gone else value for value, gone in zip(array.tolist(), missing, strict=True)]
+    return pl.Series(name, plain, strict=False)

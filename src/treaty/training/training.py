@@ -1,0 +1,156 @@
+"""Training with every owner in this process: live noise, real budgets, a ledger for each owner."""
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from treaty.arrays import FloatArray
+from treaty.fitness import Yardstick, best_constant, model_alone, yardstick
+from treaty.models import Model
+from treaty.owner import Owner, Query
+from treaty.plans import NOBODY, Driver, Plan, PoissonClocks, peer_plans
+from treaty.privacy import Grant, MemoryLedger, epsilon_spent
+from treaty.terms import fingerprint
+from treaty.training.assembly import Assembly
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A model and its relative fitness ψ over all owners' records."""
+
+    name: str
+    psi: float
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What a training came to.
+
+    ψ and everything compared here is computed from the records themselves, without noise: it is
+    for whoever holds all of them, in an experiment, and must not be published.
+
+    Args:
+        model: the trained model.
+        together: ψ of the trained model.
+        alone: ψ of each owner's own model.
+        public_only: ψ of the model of the public rows, if there are any.
+        nothing: ψ of the best constant.
+        best: f(θ*), without privacy.
+        spent: the ε each owner has spent.
+        answers: how many answers each owner has given.
+        parameters: the learner's step sizes, given or derived.
+    """
+
+    model: Model
+    together: float
+    alone: dict[str, float]
+    public_only: float | None
+    nothing: float
+    best: float
+    spent: dict[str, float]
+    answers: dict[str, int]
+    parameters: dict[str, float]
+
+    def standings(self) -> list[Standing]:
+        """Return every model compared, best first."""
+        rows = [Standing("together, private", self.together), Standing("nothing", self.nothing)]
+        rows += [Standing(f"{name} alone", psi) for name, psi in self.alone.items()]
+        if self.public_only is not None:
+            rows.append(Standing("public only", self.public_only))
+        return sorted(rows, key=lambda row: row.psi)
+
+
+def train(assembly: Assembly, *, progress: Progress | None = None) -> Training:
+    """Train once under a treaty, with every owner in this process, and compare.
+
+    Example:
+        assembly = treaty.assemble(treaty.load("treaty.toml"), sources, public)
+        report = treaty.train(assembly)
+        report.model.to_sklearn().predict(frame)
+    """
+    stick = yardstick(assembly.plan.problem, assembly.risks)
+    return _trained(assembly, assembly.plan, fingerprint(assembly.treaty), stick, progress)
+
+
+def train_peers(assembly: Assembly, *, progress: Progress | None = None) -> dict[str, Training]:
+    """Train one model for every owner, each the learner of its own (W §V).
+
+    Every owner splits its budget over all the trainings; see `treaty.learners.peer_plans`.
+
+    Args:
+        assembly: the treaty and its records.
+        progress: called with (round, rounds) now and then.
+    """
+    stick = yardstick(assembly.plan.problem, assembly.risks)
+    own = fingerprint(assembly.treaty)
+    return {
+        learner: _trained(assembly, plan, f"{own}/{learner}", stick, progress)
+        for learner, plan in peer_plans(assembly.plan).items()
+    }
+
+
+def _trained(
+    assembly: Assembly, plan: Plan, treaty: str, stick: Yardstick, progress: Progress | None
+) -> Training:
+    ledgers = {
+        party.name: MemoryLedger(Grant(treaty, plan.budget(party), plan.answers(party)))
+        for party in plan.parties
+    }
+    owners = [
+        Owner(
+            party.name,
+            treaty=treaty,
+            plan=plan,
+            risk=assembly.risks[party.name],
+            ledger=ledgers[party.name],
+        )
+        for party in plan.parties
+    ]
+    driver = Driver(plan)
+    theta = drive(driver, owners, treaty, progress)
+    problem = plan.problem
+
+    def psi(theta: FloatArray) -> float:
+        return float(stick.relative(theta))
+
+    public = assembly.public
+    return Training(
+        model=assembly.model(theta),
+        together=psi(theta),
+        alone={name: psi(model_alone(problem, r)) for name, r in assembly.risks.items()},
+        public_only=None if public is None else psi(public.theta),
+        nothing=psi(best_constant(problem, stick.union)),
+        best=stick.best.value,
+        spent={name: float(epsilon_spent(ledger, treaty)) for name, ledger in ledgers.items()},
+        answers={name: ledger.answers_given(treaty) for name, ledger in ledgers.items()},
+        parameters=driver.learner.step_sizes,
+    )
+
+
+def drive(
+    driver: Driver, owners: Sequence[Owner], treaty: str, progress: Progress | None = None
+) -> FloatArray:
+    """Let a learner ask owners in this process until it is finished; return its model.
+
+    Args:
+        driver: of the plan, without a run axis.
+        owners: one for each of the plan's parties, in order.
+        treaty: the fingerprint under which it asks.
+        progress: called with (round, rounds) after every round.
+    """
+    run = secrets.token_hex(8)
+    plan = driver.plan
+    clocks = PoissonClocks(plan.timetables, np.random.default_rng(), 1)
+    for number in driver.rounds():
+        bloc = 0 if plan.synchronous else int(clocks.next()[0])
+        if bloc == NOBODY:
+            break
+        query = Query.of(treaty, run, number, driver.ask(bloc))
+        driver.tell(bloc, {i: owners[i].answer(query).values for i in driver.blocs[bloc].members})
+        if progress is not None:
+            progress(number, driver.learner.rounds)
+    return driver.model
