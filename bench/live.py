@@ -189,8 +189,8 @@ def trained(made: Consortium) -> tuple[float, int]:
     )
     began = time.perf_counter()
     asyncio.run(training.run())
-    assert training.outcome is not None
-    return time.perf_counter() - began, sum(training.outcome.given.values())
+    assert training.ending is not None
+    return time.perf_counter() - began, sum(training.ending.given.values())
 
 
 def main() -> None:

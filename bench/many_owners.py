@@ -26,8 +26,8 @@ async def trained(made: Consortium) -> tuple[float, int]:
     for agent in agents:
         agent.stop()
     await asyncio.gather(*working)
-    assert training.outcome is not None
-    return seconds, sum(training.outcome.given.values())
+    assert training.ending is not None
+    return seconds, sum(training.ending.given.values())
 
 
 def main() -> None:

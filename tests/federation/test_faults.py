@@ -7,7 +7,6 @@ import subprocess
 import sys
 
 import pytest
-from world import NAMES, World, run, treaty_text, until
 
 from treaty.federation import messages
 from treaty.federation.agent import Agent
@@ -16,6 +15,7 @@ from treaty.federation.nats import subjects
 from treaty.federation.nats.channel import NatsChannel
 from treaty.federation.nats.connection import connect
 from treaty.terms.names import token
+from world import NAMES, World, run, treaty_text, until
 
 KILLED_AT = """
 import os, pathlib, signal, sys

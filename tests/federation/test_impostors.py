@@ -5,7 +5,6 @@ import json
 import ssl
 
 import pytest
-from world import NAMES, World, run, treaty_text, until
 
 from treaty.errors import TreatyError
 from treaty.federation import messages
@@ -14,6 +13,7 @@ from treaty.federation.messages import Answer, Query
 from treaty.federation.nats import subjects
 from treaty.federation.nats.connection import connect
 from treaty.terms.names import token
+from world import NAMES, World, run, treaty_text, until
 
 LEARNER = token("learner")
 
@@ -226,7 +226,7 @@ def test_an_owner_answers_only_what_comes_on_the_whole_subject_of_a_query_to_it(
             sent.append(reply)
 
         agent._send = send
-        await agent._on_query(Message())
+        await agent._on_query(agent._channel.letter("query", Message()))
         failure = agent._failure
         agent._home.close()
         return failure
@@ -251,14 +251,14 @@ class Shouting(Agent):
 def _with_a_shouting_owner(world, size, **manner):
     async def train():
         await world.prepare()
-        hostile = Shouting(world.homes[NAMES[0]], world.credential(NAMES[0]))
+        hostile = Shouting(world.homes[NAMES[0]], world.channel(NAMES[0]))
         hostile.size = size
         working = asyncio.create_task(hostile.run())
         said = []
         try:
             async with world.agents(*NAMES[1:]):
                 training = world.training(**manner)
-                training._conductor._told = said.append
+                training._conductor._say = said.append
                 return await training.run(), said
         finally:
             hostile.stop()

@@ -5,10 +5,10 @@ import contextlib
 from dataclasses import replace
 
 import pytest
-from world import NAMES, World, run, treaty_text, until, write_rows
 
 from treaty.errors import TreatyError
 from treaty.owner import Home
+from world import NAMES, World, run, treaty_text, until, write_rows
 
 
 @contextlib.contextmanager
@@ -119,7 +119,7 @@ def test_a_quorum_is_enough_after_the_deadline(tmp_path):
         model = run(train())
         assert world.given() == {NAMES[0]: 3, NAMES[1]: 3, NAMES[2]: 0}
         assert model.theta == world.from_ledgers(world.training().run_name)
-    with pytest.raises(TreatyError, match="--quorum must be between 1 and 3"):
+    with pytest.raises(TreatyError, match="`quorum` must be between 1 and 3"):
         world.training(journal="another.journal", quorum=9)
 
 
@@ -149,7 +149,7 @@ def test_an_asynchronous_training_ends_when_nobody_has_an_answer_left(tmp_path):
             async with world.agents():
                 training = world.training()
                 await training.run()
-                return training.outcome
+                return training.ending
 
         outcome = run(train())
         assert outcome.ended_early
@@ -208,10 +208,12 @@ def test_an_answer_that_comes_just_in_time_is_not_thrown_away(tmp_path):
             async with world.agents():
                 training = world.training(deadline=5.0)
                 conductor = training._conductor
-                heard = conductor._on_answer
+                heard = conductor._hear
 
-                async def late(message):
-                    await heard(message)
+                async def late(letter):
+                    await heard(letter)
+                    if letter.kind != "answer":
+                        return
                     # The round's answer is in, and its time is over before anybody looks.
                     conductor._manner = replace(conductor._manner, deadline=0.0)
                     asyncio.get_running_loop().call_later(
@@ -219,7 +221,7 @@ def test_an_answer_that_comes_just_in_time_is_not_thrown_away(tmp_path):
                     )
 
                 manner = conductor._manner
-                conductor._on_answer = late
+                conductor._hear = late
                 return await training.run()
 
         run(train())

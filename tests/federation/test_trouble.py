@@ -10,11 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from world import NAMES, World, run, treaty_text, until
 
 from treaty.federation.nats.demo import free_port
 from treaty.federation.nats.server import stop_server
 from treaty.logbook import Unwritable
+from world import NAMES, World, run, treaty_text, until
 
 TOLD_WITHIN = 10.0
 
@@ -38,7 +38,7 @@ def test_a_lost_stream_is_told_and_can_be_made_again(world):
         said: list[str] = []
         async with world.agents():
             training = world.training(patience=2.0)
-            training._conductor._told = said.append
+            training._conductor._say = said.append
             working = asyncio.create_task(training.run())
             loop = asyncio.get_running_loop()
             await until(lambda: training._conductor._awaited is not None)
@@ -62,7 +62,7 @@ def test_silence_is_told_by_name_within_ten_seconds(tmp_path, method):
         await world.prepare()
         said: list[str] = []
         training = world.training()
-        training._conductor._told = said.append
+        training._conductor._say = said.append
         working = asyncio.create_task(training.run())
         loop = asyncio.get_running_loop()
         began = loop.time()
@@ -127,7 +127,7 @@ def test_a_learner_without_room_waits_for_it(tmp_path):
         async with world.agents():
             training = world.training()
             said: list[str] = []
-            training._conductor._told = said.append
+            training._conductor._say = said.append
             _set_room(training._journal, _pages(training._journal))
             working = asyncio.create_task(training.run())
             await until(lambda: any("waiting for room" in text for text in said))

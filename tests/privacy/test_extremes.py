@@ -166,7 +166,7 @@ def test_a_loss_that_lies_about_its_bound_moves_an_answer_no_further_than_it_dec
             risk=RowRisk(Lying(), x, targets),
             ledger=MemoryLedger(Grant("t", Budget(math.inf), 1)),
         )
-        answers.append(np.array(owner.answer(Query("t", "r", 1, (0.5, -0.5))).values))
+        answers.append(np.array(owner.answer(Query("t", "r", 1, (0.5, -0.5)))))
     allowed = MeanGradient.sensitivity(chosen, 5, "l1")
     for one in answers:
         for other in answers:
@@ -205,7 +205,7 @@ def test_an_own_loss_that_is_clipped_is_answered():
         risk=RowRisk(chosen.loss, x, y),
         ledger=MemoryLedger(Grant("t", Budget(math.inf), 1)),
     )
-    answer = np.array(owner.answer(Query("t", "r", 1, (0.5, -0.5))).values)
+    answer = np.array(owner.answer(Query("t", "r", 1, (0.5, -0.5))))
     assert np.linalg.norm(answer) <= 0.5
 
 

@@ -76,7 +76,7 @@ def test_an_attack_on_one_answer_succeeds_no_more_often_than_epsilon_allows():
             risk=risk_of(loss, x, y),
             ledger=MemoryLedger(Grant("t", Budget(epsilon), 1)),
         )
-        answer = owner.answer(Query("t", "r", 1, (0.0, 0.0))).values
+        answer = owner.answer(Query("t", "r", 1, (0.0, 0.0)))
         right += (answer[0] < 0) == secret
     # The record moves the answer by 2/n in l1 while the sensitivity allows 2·2/n: ε/2 at most.
     most = math.exp(epsilon / 2) / (1 + math.exp(epsilon / 2))

@@ -12,7 +12,7 @@ from treaty.advice.targets import Reach, beats_alone, priced_budgets, reach
 from treaty.advice.worth import Worth, worth_of
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
-from treaty.evidence import Evidence, Kind
+from treaty.evidence import Evidence, EvidenceKind
 from treaty.forecasting import Estimate, Outlook, evidence_from, outlook_on
 from treaty.forecasting.verdict import beats
 from treaty.records import SourceLike
@@ -69,7 +69,7 @@ class Advice:
     """
 
     title: str
-    evidence: Kind
+    evidence: EvidenceKind
     alike: bool
     unknown: tuple[str, ...]
     everybody: Estimate

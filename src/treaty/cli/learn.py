@@ -16,7 +16,7 @@ from treaty.cli.output import check_writable, console, print_json, quiet_asyncio
 from treaty.errors import TreatyError
 
 if TYPE_CHECKING:
-    from treaty.federation.conductor import Progress
+    from treaty.federation.conductor import Snapshot
     from treaty.federation.training import FederatedTraining
 
 
@@ -78,7 +78,7 @@ def learn(
             if not as_json:
                 live.console.print(Text(text), style="dim")
 
-        def watch(progress: "Progress") -> None:
+        def watch(progress: "Snapshot") -> None:
             if not as_json:
                 live.update(_shown(training, progress, said), refresh=True)
 
@@ -106,31 +106,31 @@ def learn(
                 f"stopped; the same command goes on from {journal}, and nothing is asked twice"
             ) from None
     trained.save(model)
-    outcome = training.outcome
-    assert outcome is not None
+    ending = training.ending
+    assert ending is not None
     if as_json:
         print_json(
             {
                 "treaty": training.treaty,
                 "run": training.run_name,
-                "answers": outcome.given,
+                "answers": ending.given,
                 "epsilon_spent": training.spent(),
-                "ended_early": outcome.ended_early,
-                "fitness_on_public_rows": training.fitness(outcome.theta),
+                "ended_early": ending.ended_early,
+                "fitness_on_public_rows": training.fitness(ending.theta),
                 "theta": list(trained.theta),
             }
         )
         return
     shown = table("Trained together", "owner", "answers", "ε spent")
     for name, spent in training.spent().items():
-        shown.add_row(name, f"{outcome.given[name]:,}", f"{spent:.4g}")
+        shown.add_row(name, f"{ending.given[name]:,}", f"{spent:.4g}")
     console.print(shown)
-    if outcome.ended_early:
+    if ending.ended_early:
         console.print("Nobody had an answer left before the last round.")
     console.print(f"The model is in {model}, the run in {journal}.", highlight=False)
 
 
-def _shown(training: "FederatedTraining", progress: "Progress", said: list[str]) -> Table:
+def _shown(training: "FederatedTraining", progress: "Snapshot", said: list[str]) -> Table:
     value = training.fitness(progress.model)
     title = f"round {min(progress.round, progress.rounds):,} of {progress.rounds:,}"
     if value is not None:

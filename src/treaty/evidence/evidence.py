@@ -12,7 +12,7 @@ from treaty.evidence.folds import Fold, Rows, cross_fitted, dictionary_of
 from treaty.evidence.parts import FEWEST_OWN
 from treaty.evidence.stage import Stage, stages
 from treaty.evidence.stand_in import (
-    Kind,
+    EvidenceKind,
     StandIn,
     generated_stand_in,
     read_stand_in,
@@ -46,7 +46,7 @@ class Ground:
     plan: Plan
     survey: Survey
     stages: tuple[Stage, ...]
-    kind: Kind
+    kind: EvidenceKind
     rows: int
     public_rows: int | None
     alike: bool

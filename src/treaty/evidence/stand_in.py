@@ -15,7 +15,7 @@ from treaty.errors import TreatyError
 from treaty.records import Counts, Feature, Number, Source, Target
 from treaty.records.encoder import encode
 
-Kind = Literal["public", "private", "generated"]
+EvidenceKind = Literal["public", "private", "generated"]
 GENERATED_ROWS = 5_000
 FEWEST = 20
 
@@ -34,7 +34,7 @@ class StandIn:
 
     encoded: FloatArray
     target: FloatArray
-    kind: Kind
+    kind: EvidenceKind
     owner: "np.ndarray[tuple[int], np.dtype[np.str_]] | None" = None
     exact: Mapping[str, tuple[FloatArray, FloatArray]] = field(
         default_factory=dict[str, tuple[FloatArray, FloatArray]]

@@ -63,6 +63,7 @@ class Agent:
             stopping.cancel()
             if not opening.done():
                 opening.cancel()
+                await asyncio.wait({opening})
                 return
             await opening
             self._say("ready")
@@ -154,7 +155,7 @@ class Agent:
             reason = str(error).encode()[:500].decode(errors="ignore")
             return Refused(query.treaty, query.run, query.round, reason)
         self._recent += 1
-        return Answer(query.treaty, query.run, query.round, given.values)
+        return Answer(query.treaty, query.run, query.round, given)
 
     def _wait(self) -> float:
         """For how many seconds the policy allows no answer; the ledger is counted once a second."""

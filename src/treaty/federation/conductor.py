@@ -51,7 +51,7 @@ class Manner:
 
 
 @dataclass
-class Progress:
+class Snapshot:
     """What a training looks like while it goes on.
 
     Args:
@@ -69,11 +69,11 @@ class Progress:
     model: FloatArray
 
 
-Watch = Callable[[Progress], None]
+Watch = Callable[[Snapshot], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class Ending:
     """What a training over the network came to.
 
     Args:
@@ -153,7 +153,7 @@ class Conductor:
             name = plan.parties[self._tokens.index(unable[0])].name
             raise TreatyError(f"{name} is not in this federation: {channel.label} does not know it")
 
-    async def run(self) -> Outcome:
+    async def run(self) -> Ending:
         """Train to the end.
 
         Raises:
@@ -161,21 +161,21 @@ class Conductor:
         """
         self._replay()
         if self._driver.learner.finished:
-            return self._outcome(False)
+            return self._ending(False)
         await self._channel.open(self._hear, as_learner=True, patience=OPENING, say=self._say)
         try:
             for _ in self._driver.rounds():
                 index = await self._meeting()
                 if index is None:
-                    return self._outcome(True)
+                    return self._ending(True)
                 await self._round(index)
         finally:
             await self._channel.close()
-        return self._outcome(False)
+        return self._ending(False)
 
-    def _outcome(self, early: bool) -> Outcome:
+    def _ending(self, early: bool) -> Ending:
         names = [party.name for party in self._plan.parties]
-        return Outcome(self._driver.model, dict(zip(names, self._given, strict=True)), early)
+        return Ending(self._driver.model, dict(zip(names, self._given, strict=True)), early)
 
     def _replay(self) -> None:
         """Tell the learner everything the journal holds."""
@@ -419,7 +419,7 @@ class Conductor:
     def _show(self, awaited: _Awaited | None) -> None:
         names = [party.name for party in self._plan.parties]
         self._watch(
-            Progress(
+            Snapshot(
                 round=self._driver.round,
                 rounds=self._driver.learner.rounds,
                 given=dict(zip(names, self._given, strict=True)),

@@ -138,7 +138,10 @@ def decode(data: bytes) -> Message:
     if missing or len(given) != len(plain) or any(given.get(n) == v for n, v in _LEFT_OUT.items()):
         fields = ", ".join(key for name, key in wire.items() if name not in _LEFT_OUT)
         raise Malformed(f"a {kind} has exactly the fields {fields}")
-    return of(**{name: _field(name, value) for name, value in given.items()})
+    message = of(**{name: _field(name, value) for name, value in given.items()})
+    if isinstance(message, Query) and message.question == MeanGradient.name and not message.theta:
+        raise Malformed("theta is not a vector of doubles")
+    return message
 
 
 def _field(name: str, value: Any) -> Any:

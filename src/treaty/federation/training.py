@@ -5,7 +5,7 @@ from pathlib import Path
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.federation.channel import Channel, Say
-from treaty.federation.conductor import Conductor, Manner, Outcome, Watch
+from treaty.federation.conductor import Conductor, Ending, Manner, Watch
 from treaty.federation.journal import Journal
 from treaty.models import Model
 from treaty.plans import Driver, peer_plans
@@ -60,7 +60,7 @@ class FederatedTraining:
         self.epsilons = {
             party.name: (plan.budget(party).epsilon, plan.answers(party)) for party in plan.parties
         }
-        self.outcome: Outcome | None = None
+        self.ending: Ending | None = None
         self._conductor = Conductor(
             self.treaty,
             driver,
@@ -74,10 +74,10 @@ class FederatedTraining:
     async def run(self) -> Model:
         """Train to the end, or go on to it."""
         try:
-            self.outcome = await self._conductor.run()
+            self.ending = await self._conductor.run()
         finally:
             self._journal.close()
-        return model_of(self._document, self.outcome.theta)
+        return model_of(self._document, self.ending.theta)
 
     def fitness(self, theta: FloatArray) -> float | None:
         """Return f on the public rows, if there are any."""
@@ -88,5 +88,5 @@ class FederatedTraining:
 
     def spent(self) -> dict[str, float]:
         """Return the ε each owner has spent on this training."""
-        given = {} if self.outcome is None else self.outcome.given
+        given = {} if self.ending is None else self.ending.given
         return {n: e * given.get(n, 0) / answers for n, (e, answers) in self.epsilons.items()}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from treaty.errors import TreatyError
-from treaty.evidence import Evidence, Kind
+from treaty.evidence import Evidence, EvidenceKind
 from treaty.fitness import Risk, pooled
 from treaty.forecasting.estimate import Estimate, above_zero, ratio
 from treaty.forecasting.outlook import Outlook, outlook_on
@@ -62,7 +62,7 @@ class Forecast:
     method: str
     horizon: int
     parties: tuple[tuple[str, int, float], ...]
-    evidence: Kind
+    evidence: EvidenceKind
     stand_in_rows: int
     alike: bool
     unknown: tuple[str, ...]

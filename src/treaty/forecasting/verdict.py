@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from treaty.evidence import Kind
+from treaty.evidence import EvidenceKind
 from treaty.forecasting.estimate import Estimate
 
 
@@ -11,7 +11,7 @@ def verdict(
     alone: Mapping[str, Estimate],
     public_only: Estimate | None,
     nothing: Estimate,
-    evidence: Kind,
+    evidence: EvidenceKind,
     unknown: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Compare intervals: better only where they lie apart."""

@@ -5,5 +5,4 @@ from treaty.owner.offer import Offer as Offer
 from treaty.owner.open_home import OpenHome as OpenHome
 from treaty.owner.owner import Owner as Owner
 from treaty.owner.policy import Policy as Policy
-from treaty.owner.query import Answer as Answer
 from treaty.owner.query import Query as Query

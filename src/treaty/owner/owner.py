@@ -7,7 +7,7 @@ import numpy as np
 from treaty.errors import Refusal, TreatyError
 from treaty.fitness import Risk
 from treaty.limits import LARGEST
-from treaty.owner.query import Answer, Query
+from treaty.owner.query import Query
 from treaty.plans import Plan
 from treaty.privacy import Entry, Grant, Ledger
 from treaty.questions import Release
@@ -48,7 +48,7 @@ class Owner:
         )
         self.scale = self.release.scale
 
-    def answer(self, query: Query) -> Answer:
+    def answer(self, query: Query) -> tuple[float, ...]:
         """Return the noised answer to a question.
 
         A question already answered gets the stored answer, to the last bit.
@@ -67,7 +67,7 @@ class Owner:
             raise Refusal(
                 f"round {query.round} of run {query.run} has been asked with another theta"
             )
-        return Answer(self.name, query.run, query.round, entry.answer)
+        return entry.answer
 
     def _fresh(self, query: Query, grant: Grant) -> Entry:
         given = self._ledger.answers_given(query.treaty)

@@ -7,7 +7,7 @@ quiet_hours = ["22:00-06:00"]  # in UTC: no answer goes out
 answers_per_hour = 10000
 """
 
-import re
+from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -21,38 +21,58 @@ from treaty.privacy import Budget
 from treaty.private_files import write_private
 from treaty.terms import Treaty, fingerprint
 
+
+@dataclass(frozen=True)
+class Told:
+    """What a line of a policy means, in the words that the owner reads beside it."""
+
+    words: str
+
+
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Policy(Plain):
-    """What an owner allows, whatever a treaty says.
+    """What an owner allows, whatever a treaty says."""
 
-    Args:
-        largest_epsilon: the most ε for one treaty.
-        total_epsilon: the most ε for all treaties over this dataset together.
-        total_delta: the most δ for all treaties together; 0 allows only pure ε.
-        largest_horizon: the longest training.
-        smallest_records: how many records there must be: the mean of few tells of each.
-        losses: the losses it answers for. One that does not come with Treaty is named in full
-            ("my_losses:Pinball"), and its module is imported and runs here.
-        columns: the columns a treaty may use; all if not given.
-        treaties: the fingerprints it may ratify; any if not given.
-        quiet_hours: spans of the day, in UTC, in which nothing is answered; queries wait.
-        answers_per_hour: how many answers leave in an hour; further queries wait.
-        mean_pause: for asynchronous training: seconds, on average, before it says that it is ready.
-    """
-
-    largest_epsilon: Positive = 1.0
-    total_epsilon: Positive = 3.0
-    total_delta: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    largest_horizon: Annotated[int, Field(ge=1)] = 10_000
-    smallest_records: Annotated[int, Field(ge=2)] = 100
-    losses: tuple[str, ...] = ("squared", "huber", "logistic", "hinge")
-    columns: tuple[str, ...] | None = None
-    treaties: tuple[str, ...] | None = None
-    quiet_hours: tuple[str, ...] = ()
-    answers_per_hour: Annotated[int, Field(ge=1)] = 1_000_000
-    mean_pause: Annotated[float, Field(gt=0, le=86_400)] = 0.003
+    largest_epsilon: Annotated[Positive, Told("the most ε for one treaty.")] = 1.0
+    total_epsilon: Annotated[
+        Positive, Told("the most ε for all treaties over this dataset together.")
+    ] = 3.0
+    total_delta: Annotated[
+        float,
+        Field(ge=0, lt=1),
+        Told("the most δ for all treaties together; 0 allows only pure ε."),
+    ] = 0.0
+    largest_horizon: Annotated[int, Field(ge=1), Told("the longest training.")] = 10_000
+    smallest_records: Annotated[
+        int, Field(ge=2), Told("how many records there must be: the mean of few tells of each.")
+    ] = 100
+    losses: Annotated[
+        tuple[str, ...],
+        Told(
+            "the losses it answers for. One that does not come with Treaty is named in full "
+            '("my_losses:Pinball"), and its module is imported and runs here.'
+        ),
+    ] = ("squared", "huber", "logistic", "hinge")
+    columns: Annotated[
+        tuple[str, ...] | None, Told("the columns a treaty may use; all if not given.")
+    ] = None
+    treaties: Annotated[
+        tuple[str, ...] | None, Told("the fingerprints it may ratify; any if not given.")
+    ] = None
+    quiet_hours: Annotated[
+        tuple[str, ...],
+        Told("spans of the day, in UTC, in which nothing is answered; queries wait."),
+    ] = ()
+    answers_per_hour: Annotated[
+        int, Field(ge=1), Told("how many answers leave in an hour; further queries wait.")
+    ] = 1_000_000
+    mean_pause: Annotated[
+        float,
+        Field(gt=0, le=86_400),
+        Told("for asynchronous training: seconds, on average, before it says that it is ready."),
+    ] = 0.003
 
     @field_validator("quiet_hours")
     @classmethod
@@ -76,10 +96,10 @@ class Policy(Plain):
 
     def save(self, path: Path) -> None:
         """Write it, every line of it with what it means, for the owner to change."""
-        told = dict(re.findall(r"^ {8}(\w+): ((?:.|\n {12})+)", self.__class__.__doc__ or "", re.M))
         lines: list[str] = []
         for key, value in self.model_dump(mode="json").items():
-            lines.append("# " + " ".join(told[key].split()))
+            meanings = type(self).model_fields[key].metadata
+            lines += [f"# {meaning.words}" for meaning in meanings if isinstance(meaning, Told)]
             line = tomli_w.dumps({key: [] if value is None else value}, indent=1).strip()
             written = line.replace("\n ", " ").replace(",\n]", "]").replace("[ ", "[")
             lines.append(f"# {key} = [...]" if value is None else written)

@@ -28,13 +28,3 @@ class Query:
         """Return a question as what is sent."""
         theta = tuple(float(value) for value in question.theta)
         return cls(treaty, run, round, theta, question.name)
-
-
-@dataclass(frozen=True)
-class Answer:
-    """An owner's noised answer."""
-
-    owner: str
-    run: str
-    round: int
-    values: tuple[float, ...]

@@ -83,8 +83,7 @@ def reproduce(
     """
     names = wanted(keys)
     seconds = dict.fromkeys(names, 0.0)
-    asked = _AskedFor(workshop)
-    steps = {name: asked.steps(FIGURES[name]) for name in names}
+    steps = {name: _steps_of(FIGURES[name], workshop) for name in names}
 
     def run_missing(needed: Mapping[str, Sequence[Job]], what: str) -> None:
         """Run what figures need and is not there; what several need counts for the first."""
@@ -133,24 +132,16 @@ def _compared(seen: Mapping[Trial, Outcome]) -> tuple[Forecasts, ...]:
     )
 
 
-class _AskedFor(Workshop):
-    """A workshop that only notes which step sizes a figure asks for."""
+def _steps_of(figure: Callable[[Workshop], Drawing], workshop: Workshop) -> list[Step]:
+    """Return the step sizes that a figure's trials need, each once; none is chosen yet."""
+    noted: list[Step] = []
 
-    def __init__(self, like: Workshop) -> None:
-        super().__init__(like.rows, like.store, runs=like.runs, seed=like.seed)
-        self.setting = like.setting
-        self._noted: list[Step] = []
+    def note(wanted: Step) -> float:
+        noted.append(wanted)
+        return 1.0  # any number will do: these trials are not run
 
-    def steps(self, figure: Callable[[Workshop], Drawing]) -> list[Step]:
-        """Return the step sizes a figure needs."""
-        self._noted = []
-        next(figure(self))
-        return list(dict.fromkeys(self._noted))
-
-    def step(self, wanted: Step) -> float:
-        """Note it; any number will do."""
-        self._noted.append(wanted)
-        return 1.0
+    next(figure(workshop.with_steps(note)))
+    return list(dict.fromkeys(noted))
 
 
 def _drawn(drawing: Drawing, seen: Mapping[Trial, Outcome]) -> Figure:

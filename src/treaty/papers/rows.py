@@ -11,7 +11,7 @@ import polars as pl
 from treaty.errors import TreatyError
 from treaty.papers.lab import Lab
 from treaty.studies import fraud, hospital, lending
-from treaty.studies.study import Kind, Study
+from treaty.studies.study import RowsKind, Study
 
 StudyName = Literal["lending", "fraud", "hospital"]
 FEWEST = 2_000
@@ -73,7 +73,7 @@ class Rows:
         file = self.lending if name == "lending" else self.fraud
         return () if file is None else (file,)
 
-    def _frame(self, name: StudyName, files: Sequence[Path]) -> tuple[pl.DataFrame, Kind]:
+    def _frame(self, name: StudyName, files: Sequence[Path]) -> tuple[pl.DataFrame, RowsKind]:
         if not files:
             return _MAKES[name](round(self.share * _FULL[name]), self.seed), "generated"
         if name == "hospital":
@@ -87,7 +87,7 @@ class Rows:
         return frame, "partial"
 
 
-def _study(name: StudyName, frame: pl.DataFrame, kind: Kind, one_hot: bool) -> Study:
+def _study(name: StudyName, frame: pl.DataFrame, kind: RowsKind, one_hot: bool) -> Study:
     if name == "lending":
         return lending.study(frame, kind, one_hot=one_hot)
     if name == "hospital":

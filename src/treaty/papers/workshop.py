@@ -1,5 +1,7 @@
 """The workshop: the papers' settings on rows at hand, with results kept from one run to the next."""
 
+from collections.abc import Callable
+from copy import copy
 from dataclasses import asdict, dataclass
 
 from treaty.losses import Hinge, Loss, Squared
@@ -65,6 +67,13 @@ class Workshop:
         self._labs: dict[StudyName, Lab] = {}
         self._settings: dict[SettingName, Setting] = {}
         self._runners: dict[SettingName, Runner] = {}
+        self._steps: Callable[[Step], float] | None = None
+
+    def with_steps(self, steps: Callable[[Step], float]) -> "Workshop":
+        """Return this workshop, sharing all but step sizes: those come from a function."""
+        other = copy(self)
+        other._steps = steps
+        return other
 
     def setting(self, name: SettingName) -> Setting:
         """Return one of the papers' settings."""
@@ -93,7 +102,9 @@ class Workshop:
         return [lab.described() for lab in self._labs.values()]
 
     def step(self, wanted: Step) -> float:
-        """Return the step size chosen on public rows for such owners and budgets."""
+        """Return the step size for such owners and budgets, chosen on public rows or given."""
+        if self._steps is not None:
+            return self._steps(wanted)
         setting = self.setting(wanted.setting)
         return float(
             self.store.get(

@@ -9,7 +9,7 @@ import polars as pl
 from treaty.errors import TreatyError
 from treaty.records import DictionaryTerms, Feature, Number, Target
 from treaty.studies.published import numbers, read_columns
-from treaty.studies.study import Kind, Study
+from treaty.studies.study import RowsKind, Study
 
 FULL_ROWS = 284_807
 FRAUDS = 0.00172
@@ -28,7 +28,7 @@ def features() -> dict[str, Feature]:
     return made
 
 
-def study(frame: pl.DataFrame, kind: Kind) -> Study:
+def study(frame: pl.DataFrame, kind: RowsKind) -> Study:
     """Return the study of card transactions."""
     terms = DictionaryTerms(standardise="public", radius_quantile=0.5, norm="l1")
     public = min(PUBLIC_ROWS, len(frame) // 4)

@@ -10,7 +10,7 @@ import polars as pl
 from treaty.errors import TreatyError
 from treaty.records import DictionaryTerms, Feature, OneHot, Ordinal, Target
 from treaty.studies.published import numbers, read_columns
-from treaty.studies.study import Kind, Study
+from treaty.studies.study import RowsKind, Study
 
 FULL_ROWS = 2_350_000
 FACILITIES = 213
@@ -85,7 +85,7 @@ def features(*, one_hot: bool = False) -> dict[str, Feature]:
     return {c: Ordinal(kind="ordinal", categories=k) for c, k in CATEGORIES.items()}
 
 
-def study(frame: pl.DataFrame, kind: Kind, *, one_hot: bool = False) -> Study:
+def study(frame: pl.DataFrame, kind: RowsKind, *, one_hot: bool = False) -> Study:
     """Return the study of discharges: principal components of the last 50,000 rows, by hospital."""
     terms = DictionaryTerms(
         standardise="public", components=6, whiten=True, radius_quantile=0.98, norm="l1"

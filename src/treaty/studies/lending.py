@@ -11,7 +11,7 @@ from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.records import DictionaryTerms, Feature, Number, OneHot, Ordinal, Target
 from treaty.studies.published import numbers, read_columns
-from treaty.studies.study import Kind, Study
+from treaty.studies.study import RowsKind, Study
 
 FULL_ROWS = 890_000
 PUBLIC_ROWS = 10_000
@@ -74,7 +74,7 @@ def features(*, one_hot: bool = False) -> dict[str, Feature]:
     return made
 
 
-def study(frame: pl.DataFrame, kind: Kind, *, one_hot: bool = False) -> Study:
+def study(frame: pl.DataFrame, kind: RowsKind, *, one_hot: bool = False) -> Study:
     """Return the study of loans: ten principal components of the last 10,000 rows."""
     terms = DictionaryTerms(
         standardise="public", components=10, whiten=True, radius_quantile=0.98, norm="l1"

@@ -14,7 +14,7 @@ from treaty.records import Counts, DictionaryTerms, Encoder, Feature, Target
 from treaty.records.encoder import encode
 from treaty.records.fitting import fit_dictionary
 
-Kind = Literal["full", "partial", "generated"]
+RowsKind = Literal["full", "partial", "generated"]
 BLOCK = 65_536
 SAID = {
     "full": "the public file",
@@ -46,7 +46,7 @@ class Study:
     terms: DictionaryTerms
     frame: pl.DataFrame
     public_rows: int
-    kind: Kind
+    kind: RowsKind
     by: str | None = None
     shuffled: bool = False
 

@@ -15,7 +15,7 @@ from treaty.privacy import Grant, MemoryLedger, epsilon_spent
 from treaty.terms import fingerprint
 from treaty.training.assembly import Assembly
 
-Progress = Callable[[int, int], None]
+Tick = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Training:
         return sorted(rows, key=lambda row: row.psi)
 
 
-def train(assembly: Assembly, *, progress: Progress | None = None) -> Training:
+def train(assembly: Assembly, *, progress: Tick | None = None) -> Training:
     """Train once under a treaty, with every owner in this process, and compare.
 
     Example:
@@ -76,7 +76,7 @@ def train(assembly: Assembly, *, progress: Progress | None = None) -> Training:
     return _trained(assembly, assembly.plan, fingerprint(assembly.treaty), stick, progress)
 
 
-def train_peers(assembly: Assembly, *, progress: Progress | None = None) -> dict[str, Training]:
+def train_peers(assembly: Assembly, *, progress: Tick | None = None) -> dict[str, Training]:
     """Train one model for every owner, each the learner of its own (W §V).
 
     Every owner splits its budget over all the trainings; see `treaty.learners.peer_plans`.
@@ -94,7 +94,7 @@ def train_peers(assembly: Assembly, *, progress: Progress | None = None) -> dict
 
 
 def _trained(
-    assembly: Assembly, plan: Plan, treaty: str, stick: Yardstick, progress: Progress | None
+    assembly: Assembly, plan: Plan, treaty: str, stick: Yardstick, progress: Tick | None
 ) -> Training:
     ledgers = {
         party.name: MemoryLedger(Grant(treaty, plan.budget(party), plan.answers(party)))
@@ -132,7 +132,7 @@ def _trained(
 
 
 def drive(
-    driver: Driver, owners: Sequence[Owner], treaty: str, progress: Progress | None = None
+    driver: Driver, owners: Sequence[Owner], treaty: str, progress: Tick | None = None
 ) -> FloatArray:
     """Let a learner ask owners in this process until it is finished; return its model.
 
@@ -150,7 +150,7 @@ def drive(
         if bloc == NOBODY:
             break
         query = Query.of(treaty, run, number, driver.ask(bloc))
-        driver.tell(bloc, {i: owners[i].answer(query).values for i in driver.blocs[bloc].members})
+        driver.tell(bloc, {i: owners[i].answer(query) for i in driver.blocs[bloc].members})
         if progress is not None:
             progress(number, driver.learner.rounds)
     return driver.model

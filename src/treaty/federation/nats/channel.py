@@ -3,12 +3,13 @@
 import asyncio
 import contextlib
 import math
+from collections.abc import Awaitable, Callable
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
-from treaty.federation.channel import Hear, Letter, Say, Unsent
+from treaty.federation.channel import Hear, Letter, LetterKind, Say, Unsent
 from treaty.federation.nats import subjects
 from treaty.federation.nats.authority import Credential
 from treaty.federation.nats.connection import connect
@@ -40,35 +41,34 @@ class NatsChannel:
         connection = await connect(self._credential, patience=patience, say=say)
         self._connection = connection
 
-        async def on_answer(message: Msg) -> None:
-            owner = subjects.answering(message.subject, me)
-            await hear(Letter("answer", me, owner, message.data, message.subject))
+        def hand_over(kind: LetterKind) -> Callable[[Msg], Awaitable[None]]:
+            async def on_message(message: Msg) -> None:
+                await hear(self.letter(kind, message))
 
-        async def on_ready(message: Msg) -> None:
-            owner = subjects.getting_ready(message.subject, me)
-            await hear(Letter("ready", me, owner, message.data, message.subject))
-
-        async def on_query(message: Msg) -> None:
-            # Only a query's own subject says who asks, and whom.
-            learner = subjects.asking(message.subject, me)
-            await hear(Letter("query", learner, me, message.data, message.subject))
-
-        async def on_call(message: Msg) -> None:
-            learner = subjects.calling(message.subject)
-            await hear(Letter("call", learner, None, message.data, message.subject))
+            return on_message
 
         try:
             if as_learner:
-                await connection.subscribe(subjects.answer(me, "*"), cb=on_answer)
+                await connection.subscribe(subjects.answer(me, "*"), cb=hand_over("answer"))
                 await connection.subscribe(subjects.lost(me), cb=self._on_lost)
-                await connection.subscribe(subjects.ready(me, "*"), cb=on_ready)
+                await connection.subscribe(subjects.ready(me, "*"), cb=hand_over("ready"))
             else:
-                await connection.subscribe(subjects.call("*"), cb=on_call)
-                await connection.subscribe(subjects.delivery(me), cb=on_query)
+                await connection.subscribe(subjects.call("*"), cb=hand_over("call"))
+                await connection.subscribe(subjects.delivery(me), cb=hand_over("query"))
             await connection.flush()
         except NatsError:
             # A cut just now; what is subscribed to is subscribed to again when the connection is back.
             say("the connection is cut")
+
+    def letter(self, kind: LetterKind, message: Msg) -> Letter:
+        """Return a message as a letter: only its subject says who sent it, and to whom."""
+        me, subject, data = self.token, message.subject, message.data
+        if kind == "query":
+            return Letter(kind, subjects.asking(subject, me), me, data, subject)
+        if kind == "call":
+            return Letter(kind, subjects.calling(subject), None, data, subject)
+        of = subjects.answering if kind == "answer" else subjects.getting_ready
+        return Letter(kind, me, of(subject, me), data, subject)
 
     async def send(self, letter: Letter) -> None:
         """Publish a letter on the subject that is this party's to speak on."""

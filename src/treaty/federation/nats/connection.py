@@ -88,6 +88,9 @@ async def connect(
         raise TreatyError(
             f"{credential.server}: {credential.name} was not let in or there is no server ({last[0]})"
         ) from error
+    except asyncio.CancelledError:
+        await connection.close()
+        raise
     return connection
 
 
