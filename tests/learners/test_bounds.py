@@ -95,3 +95,24 @@ def test_steps_that_are_too_long_have_no_bound():
 
 def test_a_method_without_a_theorem_has_no_bound():
     assert plan(Squared(), "one-shot").learner().bound() is None
+
+
+def test_a_bound_holds_for_models_that_noise_drives_to_the_edge():
+    """Far from 0 the ridge makes f steep: its gradient there counts, not that where optima may lie."""
+    from treaty.losses import Logistic
+
+    chosen = problem(Logistic(), 3, 1.0, 100.0)
+    shared = Plan(chosen, (Party("owner 0", 2000, Budget(0.003)),), "shrinking-steps", 20)
+    result = simulate(shared, risks(Logistic(), owners=1, n=2000, p=3), runs=200)
+    assert shared.learner().bound().total >= result.mean * result.yardstick.best.value
+
+
+def test_a_bound_depends_on_the_steps_not_on_how_they_are_written():
+    """ρ/σ decides the steps of one-at-a-time, and so it does their bound."""
+    one, other = (
+        plan(Squared(), "one-at-a-time", parameters=parameters).learner().bound()
+        for parameters in ({"rho": 0.02}, {"rho": 1.0, "sigma": 0.5})
+    )
+    assert one.total == pytest.approx(other.total)
+    scaled = plan(Squared(), "one-at-a-time", frequency_scaling="declared")
+    assert scaled.learner().bound() is None

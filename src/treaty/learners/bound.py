@@ -43,7 +43,7 @@ class PublicNumbers:
         noise: E‖w‖² of the noise in the mean of all answers; as published, without the dimension.
         distance: how far the optimum may lie from 0.
         diameter: of Θ.
-        steepest: the largest ‖∇f‖.
+        steepest: the largest ‖∇f‖ over Θ: Ξ₂ + λ·θ_max√p, however far noise drives a model.
         start_cost: the largest f(0).
     """
 
@@ -56,12 +56,13 @@ class PublicNumbers:
     @classmethod
     def of(cls, problem: Problem, noise: float, as_published: bool) -> "PublicNumbers":
         """Return the numbers of a problem, from what its loss declares."""
-        geometry = declared_geometry(problem, np.zeros(problem.dimension))
+        radius = problem.theta_max * math.sqrt(problem.dimension)
         ends = np.array(problem.domain.target)
         return cls(
             noise=noise / problem.dimension if as_published else noise,
-            distance=geometry.distance,
-            diameter=2 * problem.theta_max * math.sqrt(problem.dimension),
-            steepest=geometry.gradient,
+            distance=declared_geometry(problem, np.zeros(problem.dimension)).distance,
+            diameter=2 * radius,
+            steepest=problem.gradient_bound("l2")
+            + (problem.ridge * radius if problem.ridge else 0.0),
             start_cost=float(problem.loss_at_zero(ends).max()),
         )

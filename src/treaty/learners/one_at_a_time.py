@@ -48,7 +48,7 @@ class OneAtATime(Learner):
         sigma = brief.parameters.get("sigma", brief.problem.ridge)
         rho = brief.parameters.get("rho", _usual_step(brief) * T**2 * sigma / N)
         self.step_sizes = {"rho": rho}
-        pace = rho / (T**2 * sigma)
+        pace = self._pace = rho / (T**2 * sigma)
         ridge = brief.problem.ridge
         self._own_shrink = pace * ridge / 2  # N·pace · ∇g/(2N)
         self._central_shrink = pace * (N - 1) / N * ridge
@@ -97,7 +97,7 @@ class OneAtATime(Learner):
     def _at(self, bloc: IntArray | int) -> tuple[IntArray | int, ...]:
         return (bloc,) if self._runs is None else (bloc, self._runs)
 
-    def bound(self, *, as_published: bool = False) -> Bound:
+    def bound(self, *, as_published: bool = False) -> Bound | None:
         """Return F Theorem 2 with the constants of its Appendix B.
 
         With α = ρ/T², C = Ξ_g + Ξ, ν_i = 2√2ΞT√p/(nε_i), S = 1 + N Σ (1 + ν_i/C)² and λ = 1 − 1/(2N)
@@ -105,12 +105,15 @@ class OneAtATime(Learner):
 
             E‖θ_L − θ*‖² ≤ (1 − α/N)^T (N+1)‖θ*‖² + (NC²/σ²)αS + (2N²C²√(N+1)/(σ²(1 − √λ)))α√S
 
-        The first term is what the paper calls ς. f − f* ≤ sup‖∇f‖·‖θ − θ*‖.
+        The first term is what the paper calls ς. f − f* ≤ sup‖∇f‖·‖θ − θ*‖. Of gradients that are
+        scaled by how often an owner talks the theorem says nothing.
         """
+        if self.brief.frequency_scaling != "off":
+            return None
         n, problem, T = self.public_numbers(as_published), self.problem, self.brief.horizon
         N, sigma = len(self.brief.weights), problem.ridge
         C = n.steepest
-        alpha = self.step_sizes["rho"] / T**2
+        alpha = self._pace * sigma  # ρ/T² where the σ of the steps is that of g
         per_number = problem.dimension if as_published else 1
         nu = self.brief.weights * np.sqrt(self.brief.noises / per_number)
         gossip = 0.0 if N == 1 else 1 - 1 / (2 * N)

@@ -11,6 +11,7 @@ from treaty.records.dictionary import DictionaryTerms as DictionaryTerms
 from treaty.records.encoder import Encoder as Encoder
 from treaty.records.encoder import dictionary_for as dictionary_for
 from treaty.records.fitting import bounds_dictionary as bounds_dictionary
+from treaty.records.frames import FrameSource as FrameSource
 from treaty.records.opening import SourceLike as SourceLike
 from treaty.records.opening import open_source as open_source
 from treaty.records.sources import Source as Source

@@ -63,7 +63,7 @@ class TrainingTerms(Plain):
     """How the model is trained.
 
     Args:
-        method: shrinking-steps, averaged-subgradient or one-at-a-time.
+        method: shrinking-steps, averaged-subgradient, one-at-a-time or one-shot.
         horizon: T.
         parameters: the method's own numbers; derived from the problem if not given.
         mechanism: laplace or gaussian.

@@ -1,0 +1,146 @@
+"""Evidence is read once, and what does not depend on clip, noise or method is computed once."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from bench.house import optima, rows, ten_owners
+
+import treaty as t
+from treaty.errors import TreatyError
+from treaty.evidence import evidence as module
+from treaty.forecasting import forecasts_of, outlook_on
+from treaty.losses import Clipped
+from treaty.records import FrameSource
+
+
+@pytest.mark.parametrize("by", [None, "owner"])
+def test_no_optimum_is_solved_twice(by):
+    solved, distinct = optima(by)
+    assert solved == distinct > 20
+
+
+def test_the_same_evidence_says_the_same_as_rows_read_anew():
+    evidence = t.Evidence(rows(), by="owner")
+    for epsilon, horizon in ((1.0, 10), (0.3, 4)):
+        document = ten_owners(epsilon, horizon)
+        again = t.forecast(document, rows(), by="owner", precision=0.2)
+        assert t.forecast(document, evidence, precision=0.2) == again
+
+
+def test_rows_are_read_once_and_folds_cut_once(monkeypatch):
+    reads, cuts, made = [], [], []
+    for name, counted in (("read_stand_in", reads), ("cross_fitted", cuts), ("stages", made)):
+        real = getattr(module, name)
+
+        def counting(*args, real=real, counted=counted, **more):
+            counted.append(1)
+            return real(*args, **more)
+
+        monkeypatch.setattr(module, name, counting)
+    evidence = t.Evidence(rows(), by="owner")
+    document = ten_owners()
+    clip = document.loss.model_copy(update={"clip": 0.5})
+    gaussian = document.training.model_copy(update={"mechanism": "gaussian"})
+    some = tuple(p.model_copy(update={"delta": 1e-6}) for p in document.parties)
+    for other in (
+        document,
+        ten_owners(0.1, 3),
+        document.model_copy(update={"loss": clip}),
+        document.model_copy(update={"training": gaussian, "parties": some}),
+    ):
+        ground = evidence.ground(other)
+        records = ground.stages[0].records(ground.plan.problem.loss)
+        assert set(records) == {party.name for party in document.parties}
+    assert (len(reads), len(cuts), len(made)) == (1, 1, 1)
+    larger = tuple(p.model_copy(update={"records": 9_999}) for p in document.parties)
+    evidence.ground(document.model_copy(update={"parties": larger}))
+    assert (len(reads), len(cuts), len(made)) == (1, 1, 2), "sizes weigh owners otherwise"
+
+
+def test_the_clip_of_a_treaty_reaches_what_is_rehearsed():
+    evidence = t.Evidence(rows())
+    document = ten_owners()
+    clip = document.loss.model_copy(update={"clip": 0.05})
+    plain, clipped = (
+        evidence.ground(one) for one in (document, document.model_copy(update={"loss": clip}))
+    )
+    loss = clipped.plan.problem.loss
+    assert isinstance(loss, Clipped)
+    theta = np.full(plain.plan.problem.dimension, 0.9)
+    one, other = (
+        ground.stages[0].records(ground.plan.problem.loss)["owner 0"].gradient(theta)
+        for ground in (plain, clipped)
+    )
+    assert np.linalg.norm(other, 1) <= 0.05 < np.linalg.norm(one, 1)
+
+
+def test_forecasts_narrow_and_say_how_far_they_are():
+    outlook = outlook_on(ten_owners(0.5), t.Evidence(rows()))
+    seen = list(forecasts_of(outlook, precision=0.005))
+    done = [forecast.done for forecast in seen]
+    assert len(seen) > 10
+    assert done == sorted(done)
+    assert done[0] < 0.5
+    assert done[-1] == 1.0
+    assert seen[0].curator is None
+    first, last = seen[0].together, seen[-1].together
+    assert last.high - last.low < first.high - first.low
+    assert seen[-1] == t.forecast(ten_owners(0.5), rows(), precision=0.005)
+    assert "floor" in str(seen[-1])
+    assert "floor" not in str(seen[0]).replace("floor's rate", "")
+
+
+def test_frames_are_sources(tmp_path):
+    document, frame = ten_owners(), rows()
+    frame.write_parquet(tmp_path / "rows.parquet")
+    by_file = t.forecast(document, tmp_path / "rows.parquet", by="owner", precision=0.2)
+    pandas = pd.DataFrame({name: frame[name].to_list() for name in frame.columns})
+    for same in (frame, frame.lazy(), pandas, FrameSource(frame), tmp_path / "rows.parquet"):
+        assert t.forecast(document, same, by="owner", precision=0.2) == by_file
+    with pytest.raises(TreatyError, match="not from a list"):
+        t.forecast(document, [1, 2])
+    with pytest.raises(TreatyError, match="says all about its rows itself"):
+        t.forecast(document, t.Evidence(frame), by="owner")
+
+
+def test_training_on_frames():
+    frame = rows(2_000)
+    counts = frame["owner"].value_counts()
+    sizes = dict(zip(counts["owner"], counts["count"], strict=True))
+    document = ten_owners(50.0)
+    parties = tuple(p.model_copy(update={"records": sizes[p.name]}) for p in document.parties)
+    document = document.model_copy(update={"parties": parties})
+    records = t.sources(document, data=frame, by="owner")
+    report = t.train(t.assemble(document, records, rows(500)))
+    assert report.together < report.nothing
+    assert records["owner 3"].label == "owner 3 in the data frame"
+    assert records["owner 3"].owners("owner") == {"owner 3": sizes["owner 3"]}
+    with pytest.raises(TreatyError, match="`by`"):
+        t.sources(document, data=frame)
+
+
+def test_pandas_in_its_many_ways():
+    """Missing numbers and texts, categories, nullable integers: read as what they are."""
+    frame = pd.DataFrame(
+        {
+            "number": [1.5, None, 3.0],
+            "whole": pd.array([1, None, 3], dtype="Int64"),
+            "text": ["a", None, "c"],
+            "kind": pd.Categorical(["x", "y", None]),
+            "flag": [True, False, True],
+        }
+    )
+    source = FrameSource(frame)
+    (block,) = source.blocks(list(frame.columns))
+    assert block["whole"].cast(pl.Float64).fill_nan(None).to_list() == [1.0, None, 3.0]
+    assert block["text"].to_list() == ["a", None, "c"]
+    assert block["kind"].to_list() == ["x", "y", None]
+    assert block["flag"].to_list() == [True, False, True]
+    assert block["number"].cast(pl.Float64).fill_nan(None).to_list() == [1.5, None, 3.0]
+    assert source.owners("text") == {"a": 1, "c": 1}
+    one, other = FrameSource(frame), FrameSource(frame[::-1])
+    assert one.fingerprint(b"key") == other.fingerprint(b"key")
+    assert one.fingerprint(b"key") != FrameSource(frame[:2]).fingerprint(b"key")
+    with pytest.raises(TreatyError, match='there is no column "z"; there are number, whole'):
+        list(source.blocks(["z"]))
