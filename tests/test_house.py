@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+import re
 import subprocess
 import sys
 import types
@@ -93,3 +94,28 @@ def test_questions_are_told_apart_nowhere_but_in_their_own_room_and_on_the_wire(
         text = path.read_text(encoding="utf-8")
         for kind in ("MeanGradient", "SecondMoments", "Question"):
             assert f", {kind})" not in text.replace("\n", ""), f"{module}: isinstance on {kind}"
+
+
+def test_the_page_about_the_house_shows_the_house():
+    """Every room is on the page, in an order in which each imports only what is above it."""
+    page = (files()["treaty"].parents[2] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rooms = re.findall(r"^\| `([\w.]+)` \| .* \| (.*) \|$", page, re.M)
+    beside = {
+        "arrays",
+        "canvas",
+        "errors",
+        "limits",
+        "plain",
+        "private_files",
+        "treaty",
+        "__main__",
+    }
+    edges = graph()
+    assert [room for room, _ in rooms if room not in edges] == []
+    assert {room for room, _ in rooms} == edges.keys() - beside
+    above: set[str] = set()
+    for room, listed in rooms:
+        wanted = edges[room] - beside
+        assert set(re.findall(r"`([\w.]+)`", listed)) == wanted, room
+        assert wanted <= above, room
+        above.add(room)

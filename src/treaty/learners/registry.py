@@ -8,7 +8,13 @@ from treaty.learners.one_shot import OneShot
 from treaty.learners.shrinking_steps import ShrinkingSteps
 
 METHODS: dict[str, type[Learner]] = {
-    learner.name: learner for learner in (ShrinkingSteps, AveragedSubgradient, OneAtATime, OneShot)
+    learner.name: learner
+    for learner in (
+        ShrinkingSteps,
+        AveragedSubgradient,
+        OneAtATime,
+        OneShot,
+    )
 }
 
 

@@ -6,7 +6,11 @@ from treaty.questions.question import Question
 from treaty.questions.second_moments import SecondMoments
 
 QUESTIONS: dict[str, type[Question]] = {
-    question.name: question for question in (MeanGradient, SecondMoments)
+    question.name: question
+    for question in (
+        MeanGradient,
+        SecondMoments,
+    )
 }
 
 
