@@ -23,6 +23,8 @@ bench: $(READY)
 	$(BIN)/python -m bench.memory
 	$(BIN)/python -m bench.forecast_speed
 	$(BIN)/python -m bench.forecast_error
+	$(BIN)/python -m bench.one_shot
+	$(BIN)/python -m bench.house
 	$(BIN)/python -m bench.decisions
 	$(BIN)/python -m bench.live
 	$(BIN)/python -m bench.many_owners

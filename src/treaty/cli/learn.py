@@ -3,7 +3,8 @@
 import asyncio
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -18,6 +19,7 @@ from treaty.errors import TreatyError
 if TYPE_CHECKING:
     from treaty.federation.conductor import Snapshot
     from treaty.federation.training import FederatedTraining
+    from treaty.models import Model
 
 
 def learn(
@@ -67,78 +69,108 @@ def learn(
     check_writable(model)
     journal = model.with_suffix(".journal") if journal is None else journal
     check_writable(journal)
-    manner = Manner(meeting=meet, quorum=quorum, deadline=deadline)
-    with Live(
-        console=Console(stderr=True, markup=False), transient=True, auto_refresh=False
-    ) as live:
-        said: list[str] = []
-
-        def tell(text: str) -> None:
-            said.append(text)
-            if not as_json:
-                live.console.print(Text(text), style="dim")
-
-        def watch(progress: "Snapshot") -> None:
-            if not as_json:
-                live.update(_shown(training, progress, said), refresh=True)
-
-        training = FederatedTraining(
+    with _Screen(quiet=as_json) as screen:
+        training = screen.training = FederatedTraining(
             t.load(treaty),
             NatsChannel(Credential.load(credential)),
             journal,
             public,
-            manner=manner,
-            watch=watch,
-            say=tell,
+            manner=Manner(meeting=meet, quorum=quorum, deadline=deadline),
+            watch=screen.watch,
+            say=screen.say,
         )
-
-        async def run() -> t.Model:
-            task = asyncio.ensure_future(training.run())
-            loop = asyncio.get_running_loop()
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, task.cancel)
-            return await task
-
         try:
-            trained = asyncio.run(run())
+            trained = asyncio.run(_until_stopped(training))
         except asyncio.CancelledError:
             raise TreatyError(
                 f"stopped; the same command goes on from {journal}, and nothing is asked twice"
             ) from None
     trained.save(model)
+    if as_json:
+        print_json(_plain(training, trained))
+        return
+    _print_ending(training)
+    console.print(f"The model is in {model}, the run in {journal}.", highlight=False)
+
+
+class _Screen:
+    """What a person sees while a training goes on: a table that changes, and lines below."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._said: list[str] = []
+        self._live = Live(
+            console=Console(stderr=True, markup=False), transient=True, auto_refresh=False
+        )
+        self.training: FederatedTraining | None = None
+
+    def __enter__(self) -> "_Screen":
+        self._live.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._live.__exit__(kind, error, trace)
+
+    def say(self, text: str) -> None:
+        """Show a line."""
+        self._said.append(text)
+        if not self._quiet:
+            self._live.console.print(Text(text), style="dim")
+
+    def watch(self, snapshot: "Snapshot") -> None:
+        """Show how far the training is."""
+        if not self._quiet and self.training is not None:
+            self._live.update(_shown(self.training, snapshot, self._said), refresh=True)
+
+
+async def _until_stopped(training: "FederatedTraining") -> "Model":
+    """Train; a signal to stop cancels it."""
+    task = asyncio.ensure_future(training.run())
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, task.cancel)
+    return await task
+
+
+def _plain(training: "FederatedTraining", trained: "Model") -> dict[str, Any]:
     ending = training.ending
     assert ending is not None
-    if as_json:
-        print_json(
-            {
-                "treaty": training.treaty,
-                "run": training.run_name,
-                "answers": ending.given,
-                "epsilon_spent": training.spent(),
-                "ended_early": ending.ended_early,
-                "fitness_on_public_rows": training.fitness(ending.theta),
-                "theta": list(trained.theta),
-            }
-        )
-        return
+    return {
+        "treaty": training.treaty,
+        "run": training.run_name,
+        "answers": ending.given,
+        "epsilon_spent": training.spent(),
+        "ended_early": ending.ended_early,
+        "fitness_on_public_rows": training.fitness(ending.theta),
+        "theta": list(trained.theta),
+    }
+
+
+def _print_ending(training: "FederatedTraining") -> None:
+    ending = training.ending
+    assert ending is not None
     shown = table("Trained together", "owner", "answers", "ε spent")
     for name, spent in training.spent().items():
         shown.add_row(name, f"{ending.given[name]:,}", f"{spent:.4g}")
     console.print(shown)
     if ending.ended_early:
         console.print("Nobody had an answer left before the last round.")
-    console.print(f"The model is in {model}, the run in {journal}.", highlight=False)
 
 
-def _shown(training: "FederatedTraining", progress: "Snapshot", said: list[str]) -> Table:
-    value = training.fitness(progress.model)
-    title = f"round {min(progress.round, progress.rounds):,} of {progress.rounds:,}"
+def _shown(training: "FederatedTraining", snapshot: "Snapshot", said: list[str]) -> Table:
+    value = training.fitness(snapshot.model)
+    title = f"round {min(snapshot.round, snapshot.rounds):,} of {snapshot.rounds:,}"
     if value is not None:
         title += f", f on the public rows {value:.5g}"
     shown = table(title, "owner", "answers", "ε spent", "")
-    for name, given in progress.given.items():
+    for name, given in snapshot.given.items():
         epsilon, answers = training.epsilons[name]
-        awaited = "awaited" if name in progress.waiting else ""
+        awaited = "awaited" if name in snapshot.waiting else ""
         shown.add_row(
             name, f"{given:,} of {answers:,}", f"{epsilon * given / answers:.4g}", awaited
         )

@@ -2,13 +2,16 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from treaty.cli.options import HomeFolder, Json
 from treaty.cli.output import check_writable, console, print_json, table
 from treaty.errors import TreatyError
+
+if TYPE_CHECKING:
+    from treaty.privacy import DurableLedger
 
 
 def ledger(
@@ -56,76 +59,91 @@ def ledger(
 
         treaty ledger --home banks/north-bank --backup ledger-backup.sqlite
     """
-    from treaty.logbook import Event, verify_events
-    from treaty.owner.home import Home
-    from treaty.privacy.ledger import charge
+    from treaty.owner import Home
 
     if check is not None:
-        try:
-            lines = [json.loads(line) for line in check.read_text().splitlines()]
-            read = [Event(**line) for line in lines]
-        except (OSError, ValueError, TypeError, RecursionError) as error:
-            raise TreatyError(f"{check}: not an export of a ledger ({error})") from error
-        if not read:
-            raise TreatyError(f"{check}: there is nothing in it")
-        console.print(f"{len(read):,} events, unbroken; the last hash is {verify_events(read)}")
+        _check_export(check)
         return
     check_writable(export)
     check_writable(backup)
     if new_key and restore is None:
         raise TreatyError("--new-key goes with --restore")
-    if restore is not None:
-        lost = Home(home).restore(restore, new_key=new_key)
+    owner = Home(home)
+
+    def say(text: str) -> None:
         if not as_json:
-            console.print(
-                f"Restored. No grant of before is open any more, and ε = {float(lost):g} that may have "
-                "been spent unknown to the backup counts as spent.",
-                highlight=False,
-            )
-    opened = Home(home).ledger()
+            _say(text)
+
+    if restore is not None:
+        lost = owner.restore(restore, new_key=new_key)
+        say(
+            f"Restored. No grant of before is open any more, and ε = {float(lost):g} that may have "
+            "been spent unknown to the backup counts as spent."
+        )
+    opened = owner.ledger()
     try:
         head = opened.verify()
         if export is not None:
             with export.open("w") as file:
                 file.writelines(json.dumps(event.plain()) + "\n" for event in opened.events())
         if backup is not None:
-            held = opened.backup(backup)
-            if not as_json:
-                console.print(f"{backup} holds {held:,} events.", highlight=False)
-        grants, latest = opened.grants(), opened.latest(events)
-        most, committed, spent = opened.cap, opened.committed(), opened.spent()
-        dataset = opened.dataset
+            say(f"{backup} holds {opened.backup(backup):,} events.")
+        told = _plain(opened, head, events)
     finally:
         opened.close()
-    rows: list[dict[str, Any]] = [
-        {
-            "treaty": grant.treaty,
-            "epsilon": grant.budget.epsilon,
-            "delta": grant.budget.delta,
-            "answers": grant.answers,
-            "given": given,
-            "spent": float(charge(grant, given)),
-            "revoked": grant.revoked,
-        }
-        for grant, given in grants
-    ]
     if as_json:
-        print_json(
+        print_json(told)
+    else:
+        _show(told)
+
+
+def _say(text: str) -> None:
+    console.print(text, highlight=False)
+
+
+def _check_export(path: Path) -> None:
+    from treaty.logbook import Event, verify_events
+
+    try:
+        events = [Event(**json.loads(line)) for line in path.read_text().splitlines()]
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise TreatyError(f"{path}: not an export of a ledger ({error})") from error
+    if not events:
+        raise TreatyError(f"{path}: there is nothing in it")
+    console.print(f"{len(events):,} events, unbroken; the last hash is {verify_events(events)}")
+
+
+def _plain(opened: "DurableLedger", head: str, events: int) -> dict[str, Any]:
+    """Return what a ledger says, as plain data."""
+    from treaty.privacy.ledger import charge
+
+    return {
+        "records": opened.dataset.records,
+        "cap": float(opened.cap[0]),
+        "committed": float(opened.committed()[0]),
+        "spent": float(opened.spent()),
+        "treaties": [
             {
-                "records": dataset.records,
-                "cap": float(most[0]),
-                "committed": float(committed[0]),
-                "spent": float(spent),
-                "treaties": rows,
-                "events": [event.plain() for event in latest],
-                "head": head,
+                "treaty": grant.treaty,
+                "epsilon": grant.budget.epsilon,
+                "delta": grant.budget.delta,
+                "answers": grant.answers,
+                "given": given,
+                "spent": float(charge(grant, given)),
+                "revoked": grant.revoked,
             }
-        )
-        return
+            for grant, given in opened.grants()
+        ],
+        "events": [event.plain() for event in opened.latest(events)],
+        "head": head,
+    }
+
+
+def _show(told: dict[str, Any]) -> None:
     shown = table(
-        f"{dataset.records:,} records", "treaty", "ε granted", "ε spent", "ε left", "answers", ""
+        f"{told['records']:,} records", "treaty", "ε granted", "ε spent", "ε left", "answers", ""
     )
-    for row in rows:
+    for row in told["treaties"]:
         shown.add_row(
             row["treaty"][:12] + row["treaty"][64:],
             f"{row['epsilon']:g}",
@@ -135,18 +153,18 @@ def ledger(
             "revoked" if row["revoked"] else "",
         )
     console.print(shown)
-    console.print(
-        f"Of ε = {float(most[0]):g} for all treaties together, {float(committed[0]):g} is granted or "
-        f"spent and {float(spent):.4g} is spent.",
-        highlight=False,
+    _say(
+        f"Of ε = {told['cap']:g} for all treaties together, {told['committed']:g} is granted or "
+        f"spent and {told['spent']:.4g} is spent."
     )
-    for event in latest:
+    for event in told["events"]:
         console.print(
-            f"{event.seq:>6} {event.time[:19]} {event.kind:10} {_words(event.kind, event.body)}",
+            f"{event['seq']:>6} {event['time'][:19]} {event['kind']:10} "
+            f"{_words(event['kind'], event['body'])}",
             highlight=False,
             soft_wrap=True,
         )
-    console.print(f"Unbroken; the last hash is {head}", highlight=False, soft_wrap=True)
+    console.print(f"Unbroken; the last hash is {told['head']}", highlight=False, soft_wrap=True)
 
 
 def _words(kind: str, body: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 import os
 from glob import glob
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -86,12 +86,7 @@ def reproduce(
             raise TreatyError(f"{file}: there is no such file")
     rows = Rows(lending, fraud, discharges, one_hot, share, seed)
     workshop = Workshop(rows, Store(out / "trials"), runs=runs, seed=seed)
-    pictures = out / "figures"
-    if pictures.exists() and not pictures.is_dir():
-        raise TreatyError(
-            f"{pictures}: is a file, and pictures are to go into a folder of that name"
-        )
-    pictures.mkdir(exist_ok=True)
+    pictures = _folder(out / "figures")
     drawn: dict[str, Path] = {}
     try:
         with progress_bars(quiet=as_json) as progress:
@@ -110,22 +105,28 @@ def reproduce(
     report = out / ("report.html" if len(keys) == len(FIGURES) else f"report-{'-'.join(keys)}.html")
     write_report(made, drawn, workshop.described(), report)
     if as_json:
-        print_json(
-            {
-                "report": str(report),
-                "rows": workshop.described(),
-                "runs": runs,
-                "seed": seed,
-                "seconds": made.seconds,
-                "claims": [claim.plain() for claim in made.claims],
-                "forecasts": [vars(group) for group in made.forecasts],
-            }
-        )
+        described = {"report": str(report), "rows": workshop.described(), "runs": runs}
+        print_json(described | {"seed": seed} | _plain(made))
         return
     for told in workshop.described():
         console.print(told)
     _show(made)
     console.print(f"the report is {report}, its pictures are in {pictures}")
+
+
+def _folder(path: Path) -> Path:
+    if path.exists() and not path.is_dir():
+        raise TreatyError(f"{path}: is a file, and pictures are to go into a folder of that name")
+    path.mkdir(exist_ok=True)
+    return path
+
+
+def _plain(made: "Reproduction") -> dict[str, Any]:
+    return {
+        "seconds": made.seconds,
+        "claims": [claim.plain() for claim in made.claims],
+        "forecasts": [vars(group) for group in made.forecasts],
+    }
 
 
 def _discharges(words: list[str], given: list[Path]) -> tuple[list[str], tuple[Path, ...]]:
