@@ -1,6 +1,5 @@
 """Work spread over processes, or over a cluster where one is set up, by joblib."""
 
-import functools
 import os
 import threading
 import time
@@ -8,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar, cast
 
 from joblib import Parallel, delayed  # pyright: ignore[reportUnknownVariableType]
+from joblib._parallel_backends import LokyBackend
+from joblib.parallel import get_active_backend  # pyright: ignore[reportUnknownVariableType]
 from threadpoolctl import threadpool_limits
 
 Work = TypeVar("Work")
@@ -31,20 +32,19 @@ def spread(
         with threadpool_limits(1, "blas"):
             for batch in batches:
                 for piece in batch:
-                    yield from _done(do, [piece], None)
+                    yield from _done(do, [piece])
         return
     one = cast(Any, delayed(_done))
     options: dict[str, Any] = {"return_as": "generator_unordered", "batch_size": 1}
+    if isinstance(get_active_backend()[0], LokyBackend):
+        # Processes of our own end with us; a cluster's workers are not ours to end.
+        options |= {"backend": "loky", "initializer": _end_with, "initargs": (os.getpid(),)}
     parallel = Parallel(n_jobs=processes, **options)
-    for finished in cast(Any, parallel(one(do, list(batch), os.getpid()) for batch in batches)):
+    for finished in cast(Any, parallel(one(do, list(batch)) for batch in batches)):
         yield from finished
 
 
-def _done(
-    do: Callable[[Work], object], batch: Sequence[Work], asked_by: int | None
-) -> list[tuple[Work, float]]:
-    if asked_by is not None:
-        _end_with_parent(asked_by)
+def _done(do: Callable[[Work], object], batch: Sequence[Work]) -> list[tuple[Work, float]]:
     finished: list[tuple[Work, float]] = []
     with threadpool_limits(1, "blas"):
         for piece in batch:
@@ -54,14 +54,8 @@ def _done(
     return finished
 
 
-@functools.cache
-def _end_with_parent(parent: int) -> None:
-    """End a process that was started for this work when whoever asked for it has ended, however it did.
-
-    A cluster's workers are not ours to end.
-    """
-    if os.getppid() != parent:
-        return
+def _end_with(parent: int) -> None:
+    """End this process when the one that asked for the work has ended, however it did."""
 
     def watch() -> None:
         while os.getppid() == parent:
