@@ -17,7 +17,7 @@ from bench.report import finish
 from treaty import Budget, Party, Plan, Problem, risk_of, simulate
 from treaty.evidence import StandIn, cross_fitted, stages
 from treaty.fitness import Risk, RowRisk
-from treaty.forecasting import rehearse
+from treaty.forecasting import concluded, rehearsals
 from treaty.learners import survey
 from treaty.losses import Logistic, Loss, Squared
 from treaty.records import Counts
@@ -107,7 +107,7 @@ def compare_budgets(
         parties = tuple(Party(n, r.n, Budget(epsilon)) for n, r in risks.items())
         plan = Plan(problem, parties, method, horizon).informed_by(public).with_steps()
         ready = ready or stages(problem, parties, folds)
-        forecast = rehearse(plan, ready)
+        forecast = concluded(rehearsals(plan, ready))
         measured = simulate(plan, risks, runs=RUNS, seed=12345, measured_with=stick)
         stick = measured.yardstick
         theorem = plan.learner().bound()

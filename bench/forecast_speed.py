@@ -12,7 +12,7 @@ from treaty.advice.coalition import best_coalition, leave_one_out, shapley
 from treaty.advice.worth import Worth
 from treaty.evidence import StandIn, cross_fitted, stages
 from treaty.fitness import RowRisk
-from treaty.forecasting import rehearse
+from treaty.forecasting import concluded, rehearsals
 from treaty.learners import survey
 from treaty.losses import Squared
 from treaty.records import Counts
@@ -35,7 +35,7 @@ def main() -> None:
         plan = plan.informed_by(public).with_steps()
         folds = cross_fitted(task.terms, task.features, task.encoder.dictionary, rows, FOLDS)
         ready = stages(problem, parties, folds)
-        result = rehearse(plan, ready, precision=np.inf, runs=100 // FOLDS)
+        result = concluded(rehearsals(plan, ready, precision=np.inf, runs=100 // FOLDS))
         runs.append(result.runs)
         print(f"ψ = {result.psi}, {result.runs} noisy runs and as many without noise")
 

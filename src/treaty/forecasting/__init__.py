@@ -8,5 +8,5 @@ from treaty.forecasting.forecasts import forecasts_of as forecasts_of
 from treaty.forecasting.outlook import Outlook as Outlook
 from treaty.forecasting.outlook import outlook_on as outlook_on
 from treaty.forecasting.rehearsal import Rehearsal as Rehearsal
+from treaty.forecasting.rehearsal import concluded as concluded
 from treaty.forecasting.rehearsal import rehearsals as rehearsals
-from treaty.forecasting.rehearsal import rehearse as rehearse

@@ -10,7 +10,7 @@ from treaty.evidence import Evidence, EvidenceKind
 from treaty.fitness import Risk, pooled
 from treaty.forecasting.estimate import Estimate, above_zero, ratio
 from treaty.forecasting.outlook import Outlook, outlook_on
-from treaty.forecasting.rehearsal import Rehearsal, rehearsals
+from treaty.forecasting.rehearsal import Rehearsal, concluded, rehearsals
 from treaty.forecasting.table import text
 from treaty.forecasting.verdict import verdict
 from treaty.learners import Bound
@@ -149,8 +149,7 @@ def forecast(
     known = evidence_from(
         evidence, private=private, by=by, own=own, generate=generate, public_rows=public_rows
     )
-    *_, last = forecasts_of(outlook_on(treaty, known), precision=precision, seed=seed)
-    return last
+    return concluded(forecasts_of(outlook_on(treaty, known), precision=precision, seed=seed))
 
 
 def evidence_from(

@@ -8,7 +8,7 @@ import numpy as np
 
 from treaty.evidence import Evidence, Ground, Stage
 from treaty.forecasting.estimate import Estimate, above_zero, ratio
-from treaty.forecasting.rehearsal import Rehearsal, rehearse
+from treaty.forecasting.rehearsal import Rehearsal, concluded, rehearsals
 from treaty.plans import Plan
 from treaty.terms import Treaty
 
@@ -42,21 +42,30 @@ class Outlook:
 
     def rehearse(self, plan: Plan, *, precision: float = 0.02, seed: int = 0) -> Rehearsal:
         """Rehearse a plan near the treaty's: other budgets, sizes or parties, the same step sizes."""
-        public_rows = self.ground.public_rows
-        return rehearse(plan, self.stages, public_rows=public_rows, precision=precision, seed=seed)
+        return concluded(
+            rehearsals(
+                plan,
+                self.stages,
+                public_rows=self.ground.public_rows,
+                precision=precision,
+                seed=seed,
+            )
+        )
 
     def rehearse_coalition(
         self, members: Sequence[str], *, precision: float = 0.02, seed: int = 0
     ) -> Rehearsal:
         """Rehearse some of the parties, judged on everybody's records; steps are derived anew."""
         some = tuple(party for party in self.plan.parties if party.name in members)
-        return rehearse(
-            self.ground.plan.with_parties(some).with_steps(),
-            self.stages,
-            total=self.plan.total,
-            public_rows=self.ground.public_rows,
-            precision=precision,
-            seed=seed,
+        return concluded(
+            rehearsals(
+                self.ground.plan.with_parties(some).with_steps(),
+                self.stages,
+                total=self.plan.total,
+                public_rows=self.ground.public_rows,
+                precision=precision,
+                seed=seed,
+            )
         )
 
     def own_model(self, plan: Plan, name: str) -> Estimate:

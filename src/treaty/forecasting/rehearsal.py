@@ -1,8 +1,9 @@
 """Rehearsal: the real algorithm, with the noise of the real plan, on stand-in rows."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from treaty.simulation import simulate
 TRAININGS = 100
 """An interval is for the mean of so many trainings."""
 MOST_RUNS = 2_000
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -36,40 +38,6 @@ class Rehearsal:
     done: float = 1.0
 
 
-def rehearse(
-    plan: Plan,
-    stages: Sequence[Stage],
-    *,
-    total: int | None = None,
-    public_rows: int | None = None,
-    precision: float = 0.02,
-    runs: int = 24,
-    seed: int = 0,
-) -> Rehearsal:
-    """Run a plan on every fold, with its own n_i, ε_i, T, mechanism, caps and clocks.
-
-    Args:
-        plan: the plan, with its step sizes.
-        stages: the folds.
-        total: how many records it is judged on, if they are more than the plan's parties hold.
-        public_rows: how many public rows the learner has, if it begins at their model. Starts are then
-            drawn as far from the optimum as models of so many rows are.
-        precision: the relative Monte-Carlo error to reach, as far as 2,000 runs do.
-        runs: how many runs on each fold to begin with.
-        seed: of clocks, noise and starts. Plans rehearsed under one seed share their randomness.
-    """
-    *_, last = rehearsals(
-        plan,
-        stages,
-        total=total,
-        public_rows=public_rows,
-        precision=precision,
-        runs=runs,
-        seed=seed,
-    )
-    return last
-
-
 def rehearsals(
     plan: Plan,
     stages: Sequence[Stage],
@@ -80,16 +48,19 @@ def rehearsals(
     runs: int = 24,
     seed: int = 0,
 ) -> Iterator[Rehearsal]:
-    """Rehearse fold by fold, and say after every one what is known by then.
+    """Run a plan on every fold, with its own n_i, ε_i, T, mechanism, caps and clocks.
+
+    After every fold it is said what is known by then; `concluded` waits for the end.
 
     Args:
-        plan: as in `rehearse`.
-        stages: as in `rehearse`.
-        total: as in `rehearse`.
-        public_rows: as in `rehearse`.
-        precision: as in `rehearse`.
-        runs: as in `rehearse`.
-        seed: as in `rehearse`.
+        plan: the plan, with its step sizes.
+        stages: the folds.
+        total: how many records it is judged on, if they are more than the plan's parties hold.
+        public_rows: how many public rows the learner has, if it begins at their model. Starts are then
+            drawn as far from the optimum as models of so many rows are.
+        precision: the relative Monte-Carlo error to reach, as far as 2,000 runs do.
+        runs: how many runs on each fold to begin with.
+        seed: of clocks, noise and starts. Plans rehearsed under one seed share their randomness.
     """
     work = _Work(plan, stages, total or plan.total, public_rows, seed)
     done, performed = 0.0, 0
@@ -110,6 +81,12 @@ def rehearsals(
         runs = work.runs_needed(precision, runs) or runs
 
 
+def concluded(results: Iterable[Result]) -> Result:
+    """Return the last of results that narrow: the finished one."""
+    *_, last = results
+    return last
+
+
 def expected(
     plan: Plan, stages: Sequence[Stage], *, precision: float = 0.02, runs: int = 24, seed: int = 0
 ) -> Estimate:
@@ -118,9 +95,9 @@ def expected(
     Args:
         plan: the plan, with its step sizes.
         stages: the folds.
-        precision: as in `rehearse`.
-        runs: as in `rehearse`.
-        seed: as in `rehearse`.
+        precision: as in `rehearsals`.
+        runs: as in `rehearsals`.
+        seed: as in `rehearsals`.
     """
     work = _Work(plan, stages, plan.total, None, seed)
     more: int | None = runs

@@ -9,12 +9,12 @@ import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from treaty.errors import TreatyError
-from treaty.records.sources import BLOCK, Source, first_line
+from treaty.records.sources import BLOCK, SourceAt, first_line
 
 _ABSENT = ["", "NA", "NaN", "nan", "null", "NULL", "None"]
 
 
-class FileSource(Source):
+class FileSource(SourceAt):
     """Records in one file, or the part of them that belongs to one owner.
 
     CSV cells are read as text and turned into numbers column by column, so that a bad cell is
@@ -29,9 +29,7 @@ class FileSource(Source):
     def __init__(
         self, path: str | Path, *, by: str | None = None, owner: str | None = None
     ) -> None:
-        self.path = Path(path)
-        self._by = by
-        self._owner = owner
+        super().__init__(path, by=by, owner=owner)
         with self._readable():
             there = self.path.is_file()
         if not there:
@@ -54,20 +52,6 @@ class FileSource(Source):
     def has_types(self) -> bool:
         """Whether the file says what its columns hold; a CSV file does not."""
         return self.path.suffix.lower() != ".csv"
-
-    @property
-    def place(self) -> str:
-        """The file."""
-        return str(self.path)
-
-    @property
-    def label(self) -> str:
-        """How to speak of it in a message."""
-        return str(self.path) if self._owner is None else f"{self._owner} in {self.path}"
-
-    def of_owner(self, by: str, owner: str) -> "FileSource":
-        """Return the records of one owner."""
-        return FileSource(self.path, by=by, owner=owner)
 
     def blocks(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Stream the given columns, in the order of the file."""

@@ -4,6 +4,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import polars as pl
 
@@ -74,6 +75,37 @@ class Source(ABC):
     def state(self) -> object:
         """What can be seen of a change without reading the records again; nothing unless it is said."""
         return None
+
+
+class SourceAt(Source):
+    """A source that a path leads to, or the part of it that belongs to one owner.
+
+    Args:
+        path: where.
+        by: the column that says whose record it is, if there are several owners'.
+        owner: whose records to take.
+    """
+
+    def __init__(
+        self, path: str | Path, *, by: str | None = None, owner: str | None = None
+    ) -> None:
+        self.path = Path(path)
+        self._by = by
+        self._owner = owner
+
+    @property
+    def place(self) -> str:
+        """The path."""
+        return str(self.path)
+
+    @property
+    def label(self) -> str:
+        """How to speak of it in a message."""
+        return str(self.path) if self._owner is None else f"{self._owner} in {self.path}"
+
+    def of_owner(self, by: str, owner: str) -> Source:
+        """Return the records of one owner."""
+        return type(self)(self.path, by=by, owner=owner)
 
 
 def first_line(error: BaseException) -> str:

@@ -17,7 +17,7 @@ import polars as pl
 
 from treaty.errors import TreatyError
 from treaty.plain import Plain, read_plain
-from treaty.records.sources import Source, first_line
+from treaty.records.sources import SourceAt, first_line
 
 
 class SqlTerms(Plain):
@@ -34,7 +34,7 @@ class SqlTerms(Plain):
     query: str
 
 
-class SqlSource(Source):
+class SqlSource(SourceAt):
     """The rows of a query, in the order the database gives them.
 
     Args:
@@ -46,8 +46,7 @@ class SqlSource(Source):
     def __init__(
         self, path: str | Path, *, by: str | None = None, owner: str | None = None
     ) -> None:
-        self.path = Path(path)
-        self._by, self._owner = by, owner
+        super().__init__(path, by=by, owner=owner)
         try:
             self._terms = read_plain(SqlTerms, self.path)
         except TreatyError as error:
@@ -58,20 +57,6 @@ class SqlSource(Source):
             self.schema = dict(_frame(reader.schema.empty_table()).schema)
         if by is not None:
             self.require([by])
-
-    @property
-    def place(self) -> str:
-        """The owner's file."""
-        return str(self.path)
-
-    @property
-    def label(self) -> str:
-        """How to speak of it in a message."""
-        return str(self.path) if self._owner is None else f"{self._owner} in {self.path}"
-
-    def of_owner(self, by: str, owner: str) -> "SqlSource":
-        """Return the records of one owner."""
-        return SqlSource(self.path, by=by, owner=owner)
 
     def blocks(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Stream the given columns, in the order of the query."""
