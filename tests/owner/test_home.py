@@ -4,12 +4,12 @@ import os
 from datetime import UTC, datetime
 
 import pytest
-from world import NAMES, RECORDS, World, treaty_text, write_rows
 
 from treaty.errors import Refusal, TreatyError
 from treaty.owner import Home, Policy
 from treaty.privacy import Budget
 from treaty.terms import fingerprint, fit, loads
+from world import NAMES, RECORDS, World, treaty_text, write_rows
 
 DOCUMENT = fit(loads(treaty_text()), None)
 
