@@ -34,8 +34,8 @@ def first_problem(error: ValidationError) -> str:
     """Say the first thing that is wrong, and in which field."""
     first = error.errors()[0]
     field = ".".join(str(part) for part in first["loc"])
-    told = first["msg"].removeprefix("Value error, ")
-    return f"{field}: {told}" if field else told
+    message = first["msg"].removeprefix("Value error, ")
+    return f"{field}: {message}" if field else message
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -54,6 +54,19 @@ def test_the_model_is_that_of_the_answers_in_the_ledgers(tmp_path, method, meeti
         assert world.given() == given
 
 
+def test_moments_are_asked_once_over_the_network(tmp_path):
+    with _world(tmp_path, treaty_text("one-shot", 1)) as world:
+
+        async def train():
+            await world.prepare()
+            async with world.agents():
+                return await world.training().run()
+
+        model = run(train())
+        assert set(world.given().values()) == {1}
+        assert model.theta == world.from_ledgers(world.training().run_name)
+
+
 def test_owners_that_talk_as_blocs(tmp_path):
     extra = f'blocs = [["{NAMES[0]}", "{NAMES[1]}"]]'
     with _world(tmp_path, treaty_text("one-at-a-time", 10, extra)) as world:

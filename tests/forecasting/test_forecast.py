@@ -106,6 +106,20 @@ def test_forecasts_are_close_to_what_is_measured_and_intervals_hold_it(public):
     assert inside >= 8
 
 
+def test_one_shot_is_forecast_like_any_other_method(public):
+    inside = 0
+    for epsilon in (3.0, 10.0, 100.0):
+        document = _treaty(method="one-shot", horizon=1, epsilon=epsilon)
+        told = t.forecast(document, public)
+        _, _, result = _measured(document, public)
+        assert told.together.value == pytest.approx(result.mean, rel=0.3), epsilon
+        assert told.bound is None
+        assert "bound" not in str(told)
+        assert told.plain()["bound"] is None
+        inside += told.together.low <= result.mean <= told.together.high
+    assert inside >= 2
+
+
 def test_alone_public_only_and_nothing_are_forecast_too(public):
     document = _treaty()
     told = t.forecast(document, public)

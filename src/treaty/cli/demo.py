@@ -78,8 +78,8 @@ def _tell(story: "Story") -> None:
     ranked = sorted(report.alone.items(), key=lambda item: item[1])
     for place, which in ((0, "best"), (len(ranked) // 2, "median"), (-1, "worst")):
         name, psi = ranked[place]
-        told = None if name in expected.unknown else expected.alone[name]
-        _compare(shown, f"{story.names[name]} alone, the {which}", told, psi)
+        forecast = None if name in expected.unknown else expected.alone[name]
+        _compare(shown, f"{story.names[name]} alone, the {which}", forecast, psi)
     _compare(shown, "nothing: the same guess for every flight", expected.nothing, report.nothing)
     console.print(shown)
     console.print(

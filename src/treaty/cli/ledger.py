@@ -88,13 +88,13 @@ def ledger(
                 file.writelines(json.dumps(event.plain()) + "\n" for event in opened.events())
         if backup is not None:
             say(f"{backup} holds {opened.backup(backup):,} events.")
-        told = _plain(opened, head, events)
+        contents = _plain(opened, head, events)
     finally:
         opened.close()
     if as_json:
-        print_json(told)
+        print_json(contents)
     else:
-        _show(told)
+        _show(contents)
 
 
 def _say(text: str) -> None:
@@ -139,11 +139,17 @@ def _plain(opened: "DurableLedger", head: str, events: int) -> dict[str, Any]:
     }
 
 
-def _show(told: dict[str, Any]) -> None:
+def _show(contents: dict[str, Any]) -> None:
     shown = table(
-        f"{told['records']:,} records", "treaty", "ε granted", "ε spent", "ε left", "answers", ""
+        f"{contents['records']:,} records",
+        "treaty",
+        "ε granted",
+        "ε spent",
+        "ε left",
+        "answers",
+        "",
     )
-    for row in told["treaties"]:
+    for row in contents["treaties"]:
         shown.add_row(
             row["treaty"][:12] + row["treaty"][64:],
             f"{row['epsilon']:g}",
@@ -154,17 +160,17 @@ def _show(told: dict[str, Any]) -> None:
         )
     console.print(shown)
     _say(
-        f"Of ε = {told['cap']:g} for all treaties together, {told['committed']:g} is granted or "
-        f"spent and {told['spent']:.4g} is spent."
+        f"Of ε = {contents['cap']:g} for all treaties together, {contents['committed']:g} is granted or "
+        f"spent and {contents['spent']:.4g} is spent."
     )
-    for event in told["events"]:
+    for event in contents["events"]:
         console.print(
             f"{event['seq']:>6} {event['time'][:19]} {event['kind']:10} "
             f"{_words(event['kind'], event['body'])}",
             highlight=False,
             soft_wrap=True,
         )
-    console.print(f"Unbroken; the last hash is {told['head']}", highlight=False, soft_wrap=True)
+    console.print(f"Unbroken; the last hash is {contents['head']}", highlight=False, soft_wrap=True)
 
 
 def _words(kind: str, body: dict[str, Any]) -> str:

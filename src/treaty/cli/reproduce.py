@@ -108,8 +108,8 @@ def reproduce(
         described = {"report": str(report), "rows": workshop.described(), "runs": runs}
         print_json(described | {"seed": seed} | _plain(made))
         return
-    for told in workshop.described():
-        console.print(told)
+    for sentence in workshop.described():
+        console.print(sentence)
     _show(made)
     console.print(f"the report is {report}, its pictures are in {pictures}")
 

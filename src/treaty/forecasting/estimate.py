@@ -64,6 +64,6 @@ def ratio(
     return Estimate(value, value / (1 + wide), value * (1 + wide))
 
 
-def above_zero(told: Estimate) -> Estimate:
+def above_zero(estimate: Estimate) -> Estimate:
     """Return an estimate of ψ, which is never below 0, though an estimate of it can be."""
-    return Estimate(*(max(0.0, end) for end in (told.value, told.low, told.high)))
+    return Estimate(*(max(0.0, end) for end in (estimate.value, estimate.low, estimate.high)))

@@ -73,11 +73,11 @@ def rehearsals(
                 continue
             more = work.runs_needed(precision, runs)
             if more is None and index == len(stages) - 1:
-                yield work.told(1.0)
+                yield work.so_far(1.0)
                 return
             left = (len(stages) - 1 - index) * runs + len(stages) * (more or 0)
             done = max(done, performed / (performed + left))
-            yield work.told(done)
+            yield work.so_far(done)
         runs = work.runs_needed(precision, runs) or runs
 
 
@@ -185,7 +185,7 @@ class _Work:
         extra = within / float(np.mean(fitness)) ** 2 / TRAININGS + start_variance + sampled
         return ratio(means, fitness, extra, by_chance)
 
-    def told(self, done: float) -> Rehearsal:
+    def so_far(self, done: float) -> Rehearsal:
         """Return what is known by now."""
         scale = float(np.mean([self._stages[index].fitness for index in self.noisy]))
         silent = list(self._silent.values())

@@ -105,7 +105,7 @@ class Experiment:
         owners = len(setting.holdings(self.reference).records)
         for noise in VARIANTS:
             lines.append(
-                f"{NAMES[noise]}: Ξ = {setting.bound(noise):.4g} ({_WHENCE[noise]}), noise for "
+                f"{NAMES[noise]}: Ξ = {setting.bound(noise):.4g} ({_WHERE_FROM[noise]}), noise for "
                 f"{setting.answers(noise, owners):,} answers of each owner, "
                 f"{symbol} = {self.step(noise):.4g}"
             )
@@ -113,7 +113,7 @@ class Experiment:
         return tuple(lines)
 
 
-_WHENCE = {
+_WHERE_FROM = {
     "read off": "the largest gradient among the private rows: not private, the size the papers' figures "
     "suggest",
     "corrected": "gradients clipped at a norm chosen on public rows, or their supremum",

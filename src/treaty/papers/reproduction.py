@@ -24,7 +24,7 @@ class Forecasts:
 
     Args:
         setting: the setting.
-        noise: whence Ξ, and for how many answers.
+        noise: which Ξ the noise is made for, and for how many answers.
         trials: how many trials were forecast.
         inside: the share of them whose mean ψ lies in the 90% interval, up to 2 standard errors.
         ratio: the median of ψ as forecast over ψ as measured.

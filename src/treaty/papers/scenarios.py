@@ -76,7 +76,7 @@ def _trials(
     Args:
         at: the experiment.
         task: whose n₁ and ε₁ they have.
-        noise: whence Ξ, and for how many answers.
+        noise: which Ξ the noise is made for, and for how many answers.
         times: by what the step size is multiplied.
         corners: whether only the least and largest n₁ and ε₁ are tried.
     """

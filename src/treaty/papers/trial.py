@@ -7,7 +7,7 @@ from treaty.plain import Plain
 
 SettingName = Literal["W lending", "W fraud", "F lending", "F hospital", "F fraud"]
 Noise = Literal["read off", "supremum", "corrected"]
-"""Whence Ξ, and for how many answers each owner's noise is made.
+"""Which Ξ each owner's noise is made for, and for how many answers.
 
 - "read off": the largest gradient among the private records, at the public rows' model, and noise for T
   answers. The papers give no number for Ξ. Not private: Ξ itself tells about a record, and on the way
@@ -26,7 +26,7 @@ class Trial:
         setting: the name of the setting.
         sizes: how many records each owner has; None for the owners named in the rows.
         budgets: ε of every owner, or one for all.
-        noise: whence Ξ, and for how many answers.
+        noise: which Ξ the noise is made for, and for how many answers.
         step: the learner's step size: c₁ or ρ.
         every: whether ψ is kept after every round.
         foretold: whether it is forecast, too.
@@ -47,7 +47,7 @@ class Step:
 
     Args:
         setting: the name of the setting.
-        noise: whence Ξ, and for how many answers.
+        noise: which Ξ the noise is made for, and for how many answers.
         sizes: how many records each owner has; None for the owners named in the rows.
         budgets: the ε it has to serve, all owners having the same.
     """

@@ -106,9 +106,9 @@ class PoissonClocks:
             due = tick < change
             # A clock that starts or stops before the tick makes it void: draw again from there.
             self.time[pending] = np.where(due, tick, np.minimum(change, tick))
-            ready = pending[due]
-            bars = self._random.random(len(ready)) * total[due]
-            chosen[ready] = (rates[due].cumsum(axis=1) <= bars[:, None]).sum(axis=1)
+            ticking = pending[due]
+            bars = self._random.random(len(ticking)) * total[due]
+            chosen[ticking] = (rates[due].cumsum(axis=1) <= bars[:, None]).sum(axis=1)
             pending = pending[~due & np.isfinite(change)]
         return chosen
 

@@ -34,14 +34,14 @@ class Counts:
 
     def notes(self) -> list[str]:
         """Return one sentence for each thing that happened."""
-        told = [
+        counters = [
             ("clamped into the bounds", self.clamped),
             ("missing, replaced", self.missing),
             ("of an unknown category", self.unknown),
         ]
         lines = [
             f"{column}: {count:,} of {self.rows:,} values {what}"
-            for what, counter in told
+            for what, counter in counters
             for column, count in sorted(counter.items())
             if count
         ]

@@ -81,7 +81,7 @@ class FileSource(SourceAt):
         return digest.hexdigest()
 
     def state(self) -> object:
-        """What can be seen of a change without reading the file again."""
+        """Return the file's time, size and place on the disk, which change with it."""
         try:
             there = self.path.stat()
         except OSError as error:

@@ -73,7 +73,7 @@ class Source(ABC):
         return f"{total:064x}"
 
     def state(self) -> object:
-        """What can be seen of a change without reading the records again; nothing unless it is said."""
+        """Return what changes with the records and costs nothing to look at, if there is anything."""
         return None
 
 

@@ -21,11 +21,11 @@ def check_names(what: str, names: Iterable[str]) -> None:
         what: what they are the names of, for the message.
         names: the names.
     """
-    seen: dict[str, str] = {}
+    known: dict[str, str] = {}
     for name in names:
         if name != name.strip():
             raise ValueError(f'the {what} "{name}" begins or ends with a blank')
-        other = seen.setdefault(appearance(name), name)
+        other = known.setdefault(appearance(name), name)
         if other != name:
             raise ValueError(
                 f'the {what} names "{other}" and "{name}" look alike: nobody could tell them apart'

@@ -81,7 +81,7 @@ def run_demo(keep: Path | None, tell: Callable[[str], None]) -> None:
             NatsChannel(Credential.load(federation / "learner")),
             folder / "model.journal",
             manner=Manner(),
-            watch=lambda seen: last.__setitem__(0, f"round {seen.round - 1} of {seen.rounds}"),
+            watch=lambda now: last.__setitem__(0, f"round {now.round - 1} of {now.rounds}"),
         )
         model = asyncio.run(training.run())
         model.save(folder / "model.json")
