@@ -22,7 +22,7 @@ DEEP = "[" * 100_000
 
 def test_a_few_seconds_of_damage():
     found = fuzz(6.0, seed=11)
-    assert found["cases"] > 1000
+    assert found["cases"] > 100
     assert (found["tracebacks"], found["spent"]) == (0, 0)
 
 

@@ -39,30 +39,34 @@ class SimulatedRecords:
         # One bloc, or owners that all hold the same stand-in: everybody answers alike.
         self._alike = len(self._of_bloc) == 1 or len(set(of_party)) == 1
         self._problem = plan.problem
-        self._gradients = None if self._alike else _gradients(self._of_bloc)
+        self._met = None if self._alike else _Met(self._of_bloc)
 
     def exact(self, bloc: IntArray, question: Question) -> FloatArray:
         """Return the exact answers to a question, put to a bloc of its own in every run."""
-        if self._gradients is None:
+        if self._met is None:
             return question.exact(self._of_bloc[0], self._problem)
-        return question.exact(_Met(self._of_bloc, self._gradients, bloc), self._problem)
+        self._met.bloc = bloc
+        return question.exact(self._met, self._problem)
 
 
 class _Met:
-    """The records that every run's question is put to."""
+    """The records that every run's question is put to: those of `bloc`, one for every run."""
 
-    def __init__(self, of_bloc: Sequence[Risk], gradients: Gradients, bloc: IntArray) -> None:
-        self._of_bloc, self._gradients, self._bloc = of_bloc, gradients, bloc
+    bloc: IntArray
+
+    def __init__(self, of_bloc: Sequence[Risk]) -> None:
+        self._of_bloc = of_bloc
+        self._gradients = _gradients(of_bloc)
 
     def gradient(self, theta: FloatArray) -> FloatArray:
         """Return the mean gradient at every run's θ."""
-        return self._gradients(self._bloc, theta)
+        return self._gradients(self.bloc, theta)
 
     def value(self, theta: FloatArray) -> FloatArray:
         """Return the mean loss at every run's θ."""
         loss = np.empty(theta.shape[:-1])
-        for index in np.unique(self._bloc):
-            asked = self._bloc == index
+        for index in np.unique(self.bloc):
+            asked = self.bloc == index
             loss[asked] = self._of_bloc[index].value(theta[asked])
         return loss
 
@@ -72,7 +76,7 @@ class _Met:
         of_bloc = [risk.moments for risk in self._of_bloc]
         xx, xy = (np.stack(each) for each in zip(*((m.xx, m.xy) for m in of_bloc), strict=True))
         yy = np.array([m.yy for m in of_bloc])
-        return Moments(of_bloc[0].n, xx[self._bloc], xy[self._bloc], cast(float, yy[self._bloc]))
+        return Moments(of_bloc[0].n, xx[self.bloc], xy[self.bloc], cast(float, yy[self.bloc]))
 
 
 def _gradients(of_bloc: Sequence[Risk]) -> Gradients:
