@@ -18,6 +18,8 @@ SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 1e6
 SMALLEST_DELTA = 1e-30
 MOST_RECORDS = 10**12
 LONGEST_HORIZON = 10**9
+LONGEST_ANSWER = 130_000
+"""Numbers in one answer: so many doubles fit into one message of a federation."""
 
 
 class OutsideLimits(TreatyError, ValueError):
@@ -40,6 +42,15 @@ def check_size(what: str, size: float, *, zero: bool = False, infinite: bool = F
         or_else = f" (or {' or '.join(also)})" if also else ""
         raise OutsideLimits(
             f"{what} must lie between {SMALLEST:g} and {LARGEST:g}{or_else}, not {size:g}"
+        )
+
+
+def check_answer(length: int) -> None:
+    """Refuse answers that would not fit into one message: they would be paid for and never arrive."""
+    if length > LONGEST_ANSWER:
+        raise OutsideLimits(
+            f"an answer would have {length:,} numbers, and a message holds {LONGEST_ANSWER:,}: take "
+            "fewer columns or components, or for moments a method that asks for gradients"
         )
 
 

@@ -132,3 +132,16 @@ def test_a_million_damaged_messages():
         except Malformed:
             refused += 1
     assert 700_000 < refused < 1_000_000
+
+
+def test_the_longest_answer_fits_into_a_message():
+    """What may be ratified can be sent: nothing is paid for and then too long."""
+    from treaty.federation.messages import LONGEST
+    from treaty.limits import LONGEST_ANSWER, OutsideLimits, check_answer
+
+    longest = Answer("t" * 64 + "/" + "n" * 400, "r" * 512, 1, (0.1,) * LONGEST_ANSWER)
+    assert len(encode(longest)) <= LONGEST
+    assert decode(encode(longest)) == longest
+    check_answer(LONGEST_ANSWER)
+    with pytest.raises(OutsideLimits, match="an answer would have 130,001 numbers"):
+        check_answer(LONGEST_ANSWER + 1)

@@ -242,3 +242,14 @@ def test_keys_are_for_their_owner_only(tmp_path):
         assert key.stat().st_mode & 0o077 == 0
     assert not list(world.federation.glob("owners/*/nats.conf"))
     assert os.listdir(world.federation / "owners" / os.listdir(world.federation / "owners")[0])
+
+
+def test_moments_that_are_too_long_for_a_message_are_not_ratified(tmp_path):
+    """512 columns have 131,840 moments."""
+    names = ", ".join(f'"{i}"' for i in range(511))
+    text = treaty_text("one-shot", 1).replace(
+        "[target]", f'[features.c]\nkind = "one-hot"\ncategories = [{names}]\n[target]'
+    )
+    home, data = Home(tmp_path / "home"), write_rows(tmp_path / "rows.parquet", 1)
+    with pytest.raises(TreatyError, match=r"an answer would have .* numbers"):
+        home.offer(fit(loads(text), None), NAMES[0], 1.0, data)

@@ -7,6 +7,7 @@ from treaty.errors import TreatyError
 from treaty.federation.channel import Channel, Say
 from treaty.federation.conductor import Conductor, Ending, Manner, Watch
 from treaty.federation.journal import Journal
+from treaty.limits import check_answer
 from treaty.models import Model
 from treaty.plans import Driver, peer_plans
 from treaty.records import SourceLike
@@ -42,6 +43,7 @@ class FederatedTraining:
         self._document = fit(treaty, None)
         self.treaty = fingerprint(self._document)
         plan = plan_of(self._document)
+        check_answer(plan.releases[0].length)
         if channel.name != LEARNER:
             if plan.party(channel.name) is None:
                 raise TreatyError(f"{channel.name} is not a party to this treaty")

@@ -13,6 +13,7 @@ from pathlib import Path
 import tomli_w
 
 from treaty.errors import Refusal, TreatyError
+from treaty.limits import check_answer
 from treaty.losses import permit
 from treaty.owner.offer import Offer
 from treaty.owner.open_home import InUse, OpenHome, changed
@@ -125,6 +126,7 @@ class Home:
         permit([treaty.loss.name])
         treaty = fit(treaty, None)
         plan = plan_of(treaty)
+        check_answer(plan.releases[0].length)
         party = plan.party(name)
         if party is None:
             there = ", ".join(p.name for p in plan.parties)
