@@ -179,3 +179,32 @@ def test_a_channel_of_another_name_is_refused(tmp_path):
     channel = table.board.channel(LEARNER, NAMES[:2])
     with pytest.raises(TreatyError, match="Old Bank is not in this federation"):
         FederatedTraining(table.document, channel, tmp_path / "other.journal")
+
+
+def test_a_failure_while_the_channel_opens_is_not_swallowed(tmp_path):
+    """A query that waited is handed over before the channel says that it is open."""
+    table = Table(tmp_path, treaty_text("averaged-subgradient", 4))
+    query = messages.encode(Query(table.treaty, "r", 1, (0.0, 0.0, 0.0)))
+
+    async def open_slowly():
+        agent = table.agent(NAMES[0])
+        opening = agent._channel.open
+
+        async def slowly(hear, **more):
+            await opening(hear, **more)
+            await asyncio.sleep(0.3)
+
+        agent._channel.open = slowly
+        write_rows(tmp_path / "0.parquet", 99)
+        learner = table.board.channel(LEARNER, NAMES)
+        await learner.send(Letter("query", token(LEARNER), token(NAMES[0]), query))
+        await agent.run()
+
+    with pytest.raises(TreatyError, match="records have changed"):
+        run(open_slowly())
+
+
+def test_one_shot_takes_no_quorum(tmp_path):
+    table = Table(tmp_path, treaty_text("one-shot", 1))
+    with pytest.raises(TreatyError, match="needs everybody's answer"):
+        table.training(quorum=2)

@@ -89,6 +89,7 @@ def test_it_says_what_it_needs():
     for chosen, horizon, says in (
         (problem(Logistic()), 1, "do not tell the logistic loss"),
         (problem(Clipped(Squared(), 1.0)), 1, "do not tell the clipped squared loss"),
+        (problem(Squared(), theta_max=math.inf), 1, "give a finite theta_max"),
         (problem(Squared()), 5, "asks once: its horizon is 1, not 5"),
     ):
         with pytest.raises(TreatyError, match=says):

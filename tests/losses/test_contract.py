@@ -224,3 +224,18 @@ def test_a_slope_that_is_no_number_passes_no_clip(norm):
     order = {"l1": 1, "l2": 2}[norm]
     assert np.isfinite(slope).all()
     assert (np.linalg.norm(slope * x, order, axis=1) <= 0.4 * (1 + 1e-12)).all()
+
+
+def test_losses_that_differ_have_keys_that_differ():
+    """Also far inside a large table of numbers, where a printed form leaves out the middle."""
+
+    class Weighed(Squared):
+        def __init__(self, weights):
+            self.weights = weights
+
+    one, other = np.ones(5000), np.ones(5000)
+    other[2500] = 50.0
+    assert Weighed(one).key == Weighed(one.copy()).key
+    assert Weighed(one).key != Weighed(other).key
+    assert Clipped(Squared(), 1.0, "l1").key != Clipped(Squared(), 1.0, "l2").key
+    assert Clipped(Squared(), 1.0, "l1").key != Squared().key

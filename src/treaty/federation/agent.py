@@ -61,13 +61,13 @@ class Agent:
         try:
             await asyncio.wait({opening, stopping}, return_when=asyncio.FIRST_COMPLETED)
             stopping.cancel()
-            if not opening.done():
+            if opening.done():
+                await opening
+                self._say("ready")
+                await self._stopped.wait()
+            else:
                 opening.cancel()
                 await asyncio.wait({opening})
-                return
-            await opening
-            self._say("ready")
-            await self._stopped.wait()
         finally:
             for task in self._ticking.values():
                 task.cancel()

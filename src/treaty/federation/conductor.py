@@ -148,6 +148,8 @@ class Conductor:
             raise TreatyError(
                 f"`quorum` must be between 1 and {len(plan.parties)} owners, not {quorum}"
             )
+        if quorum is not None and plan.learner_class.needs_everybody:
+            raise TreatyError(f"{plan.method} needs everybody's answer: leave `quorum` out")
         unable = [t for t in self._tokens if t not in channel.peers]
         if unable:
             name = plan.parties[self._tokens.index(unable[0])].name
@@ -162,8 +164,8 @@ class Conductor:
         self._replay()
         if self._driver.learner.finished:
             return self._ending(False)
-        await self._channel.open(self._hear, as_learner=True, patience=OPENING, say=self._say)
         try:
+            await self._channel.open(self._hear, as_learner=True, patience=OPENING, say=self._say)
             for _ in self._driver.rounds():
                 index = await self._meeting()
                 if index is None:

@@ -80,6 +80,9 @@ class Learner(ABC):
     needs_curvature: ClassVar[bool] = False
     """Whether it needs the curvature of public rows."""
 
+    needs_everybody: ClassVar[bool] = False
+    """Whether what it does with an answer is right only if everybody has answered: no quorum."""
+
     round: int
     """k, the number of the next question, from 1."""
     rounds: int

@@ -4,6 +4,7 @@ import math
 from typing import ClassVar
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from treaty.arrays import FloatArray, IntArray
 from treaty.errors import TreatyError
@@ -37,6 +38,7 @@ class OneShot(Learner):
     name: ClassVar[str] = "one-shot"
     synchronous: ClassVar[bool] = True
     asks: ClassVar[type[Question]] = SecondMoments
+    needs_everybody: ClassVar[bool] = True  # the ridge is made for the noise of everybody's mean
 
     def __init__(self, brief: Brief) -> None:
         super().__init__(brief)
@@ -46,13 +48,15 @@ class OneShot(Learner):
 
     @classmethod
     def check(cls, problem: Problem, horizon: int) -> None:
-        """Need plain squared loss, and a horizon of 1."""
+        """Need plain squared loss, a finite Θ, and a horizon of 1."""
         if not has_moments(problem.loss):
             clipped = "clipped " if problem.loss is not problem.fitness_loss else ""
             raise TreatyError(
                 f"{cls.name} needs plain squared loss: moments do not tell the {clipped}"
                 f"{problem.fitness_loss.name} loss"
             )
+        if math.isinf(problem.theta_max):
+            raise TreatyError(f"{cls.name} solves inside Θ: give a finite theta_max")
         if horizon != 1:
             raise TreatyError(f"{cls.name} asks once: its horizon is 1, not {horizon:,}")
 
@@ -71,14 +75,17 @@ class OneShot(Learner):
         xx, xy = unpacked(answer, problem)
         each = self.brief.noise / SecondMoments.length(problem)
         half_ridge = 0.5 * problem.ridge
-        least = np.linalg.eigvalsh(xx)[..., 0]
+        with threadpool_limits(1, "blas"):
+            least = np.linalg.eigvalsh(xx)[..., 0]
         ridge = np.maximum(0.0, math.sqrt(2 * p * each) - half_ridge - least) + half_ridge
         solved = xx + np.asarray(ridge)[..., None, None] * np.eye(p)
         begin, many = np.zeros(p), xx.ndim == 3
-        models = [
-            lowest_in_box(2.0 * one, -2.0 * b, begin, problem.theta_max)
-            for one, b in zip(solved.reshape(-1, p, p), xy.reshape(-1, p), strict=True)
-        ]
+        # On one thread: told the same, it comes to the same model however many cores there are.
+        with threadpool_limits(1, "blas"):
+            models = [
+                lowest_in_box(2.0 * one, -2.0 * b, begin, problem.theta_max)
+                for one, b in zip(solved.reshape(-1, p, p), xy.reshape(-1, p), strict=True)
+            ]
         if self.brief.runs is None or many:
             self.model = np.array(models).reshape(xy.shape)
         else:

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -102,11 +102,18 @@ class Loss(ABC):
     @property
     def key(self) -> tuple[object, ...]:
         """What tells this loss from another: its class and its numbers."""
-        numbers = sorted(vars(self).items())
-        inner = ((name, v.key if isinstance(v, Loss) else repr(v)) for name, v in numbers)
-        return (type(self), *inner)
+        return (type(self), *((name, _key(v)) for name, v in sorted(vars(self).items())))
 
     @classmethod
     def from_parameters(cls, parameters: dict[str, float]) -> Self:
         """Build the loss from the numbers a treaty gives it."""
         return cls(**parameters)
+
+
+def _key(value: object) -> object:
+    if isinstance(value, Loss):
+        return value.key
+    if isinstance(value, np.ndarray):
+        array: np.ndarray[Any, Any] = value
+        return array.dtype.str, array.shape, array.tobytes()
+    return repr(value)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from treaty.errors import Refusal, TreatyError
 from treaty.fitness import Risk
+from treaty.limits import check_answer
 from treaty.losses import permit
 from treaty.owner.owner import Owner
 from treaty.owner.policy import Policy
@@ -89,6 +90,7 @@ class OpenHome:
         self.policy.check_terms(document)
         permit([document.loss.name])
         plan = plan_of(document)
+        check_answer(plan.releases[0].length)
         if "/" in treaty:
             plan = peer_plans(plan)[treaty.partition("/")[2]]
         party = plan.party(self.name)
