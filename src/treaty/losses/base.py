@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 
@@ -114,6 +114,6 @@ def _key(value: object) -> object:
     if isinstance(value, Loss):
         return value.key
     if isinstance(value, np.ndarray):
-        array: np.ndarray[Any, Any] = value
+        array = cast("np.ndarray[Any, Any]", value)
         return array.dtype.str, array.shape, array.tobytes()
     return repr(value)
