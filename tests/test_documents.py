@@ -58,3 +58,18 @@ def test_every_dependency_is_pinned():
 def test_every_benchmark_can_be_imported(file, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT))
     importlib.import_module(f"bench.{file}")
+
+
+def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
+    """Step 6 as it is written, on the demonstration's files."""
+    import treaty
+    from treaty.studies.flights import write_flights
+
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    code = next(block for block in blocks if block.startswith("document ="))
+    write_flights(tmp_path / "flights")
+    monkeypatch.chdir(tmp_path)
+    space = {"treaty": treaty}
+    exec(code, space)
+    assert space["report"].together < space["report"].nothing
+    assert "together, private" in capsys.readouterr().out

@@ -100,7 +100,7 @@ def test_frames_are_sources(tmp_path):
         assert t.forecast(document, same, by="owner", precision=0.2) == by_file
     with pytest.raises(TreatyError, match="not from a list"):
         t.forecast(document, [1, 2])
-    with pytest.raises(TreatyError, match="says all about its rows itself"):
+    with pytest.raises(TreatyError, match="do not repeat them here"):
         t.forecast(document, t.Evidence(frame), by="owner")
 
 

@@ -87,8 +87,12 @@ def test_every_later_gradient_is_that_of_the_noised_moments():
 def test_it_says_what_it_needs():
     parties = (Party("a", 9, Budget(1.0)),)
     for chosen, horizon, says in (
-        (problem(Logistic()), 1, "do not tell the logistic loss"),
-        (problem(Clipped(Squared(), 1.0)), 1, "do not tell the clipped squared loss"),
+        (problem(Logistic()), 1, "gradients of the logistic loss"),
+        (
+            problem(Clipped(Squared(), 1.0)),
+            1,
+            "gradients of the clipped squared loss",
+        ),
         (problem(Squared(), theta_max=math.inf), 1, "give a finite theta_max"),
         (problem(Squared()), 5, "asks once: its horizon is 1, not 5"),
     ):

@@ -30,11 +30,11 @@ class CostGeometry:
 
     @property
     def sampling(self) -> float:
-        """½ tr(H⁻¹G): n times what one sample of n records costs its own best model."""
+        """½ tr(H⁻¹G); divided by n, the expected excess of f of a model fitted on n records."""
         return 0.5 * float(self.spectrum.sum())
 
     def pull(self, gradient: FloatArray) -> FloatArray:
-        """Return by how much a gradient pulls, times H^(−½): what it costs is half its square."""
+        """Return H^(−½)g; half its squared norm is the excess of f where the gradient is off by g."""
         return self.root.T @ gradient
 
 

@@ -67,7 +67,7 @@ class Evidence:
         own: the very records of parties, by name, inside their own walls: the result must not leave.
         generate: without rows: make some up from a treaty's bounds, the weakest evidence.
         public_rows: how many public rows the learner has; all of a public stand-in if not given.
-        folds: into how many parts the stand-in is cut.
+        folds: the number of cross-fitting folds, even; each random split into halves gives two.
 
     Example:
         evidence = treaty.Evidence("public.parquet", by="carrier")
@@ -95,6 +95,8 @@ class Evidence:
             )
         if public_rows is not None and public_rows < 1:
             raise TreatyError(f"`public_rows` must be at least 1, not {public_rows}")
+        if folds < 2 or folds % 2:
+            raise TreatyError(f"`folds` must be an even number of at least 2, not {folds}")
         self._source = None if stand_in is None else open_source(stand_in)
         self._own = {name: open_source(records) for name, records in (own or {}).items()}
         self._private, self._by = private, by

@@ -15,7 +15,7 @@ from treaty.plans import Party
 FEWEST_OWN = 5
 """Rows of its own that an owner needs in a fold to be told from the others."""
 VARIETY = 2.0
-"""How much owners vary in how much they differ: the standard deviation over the typical value."""
+"""The prior standard deviation of τ_i² across owners, over its typical value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Part:
         name: the party.
         share: its share of all records.
         risk: its rows.
-        trust: which part of the difference of its own rows' gradient from everybody's is kept.
+        trust: a factor from 0 to 1 by which its mean gradient less everybody's is shrunk.
         rows: how many its own rows are.
         exact: whether they are its very records.
     """

@@ -24,7 +24,7 @@ from treaty.losses import Loss
 from treaty.plans import Party
 
 WILD = 5.0
-"""How far beyond expectation a cost must be before it is taken for another kind of thing."""
+"""How many times the quadratic approximation a measured cost must be before it replaces it."""
 SUBSETS = 4
 """With so many random sets of rows an owner's own rows are compared."""
 
@@ -40,7 +40,8 @@ class Stage:
         costs: what being off costs around the best model.
         fitness: f(θ*) as it would be with the parties' numbers of records.
         constant: f of the best constant.
-        public: f of the best model of as many rows as you like of the whole stand-in, whoever's.
+        public: f of a model of unlimited rows of the stand-in's population: the other half's best model,
+            less what its few rows cost it.
         centre: the best model of all of this fold's rows, whoever's.
         curvature: the Hessian of f there: what a learner with public rows knows of the curvature.
         at_hand: the share of all records that are not stood in for but at hand.

@@ -36,7 +36,8 @@ class Manner:
     """How a learner deals with owners.
 
     Args:
-        meeting: for asynchronous methods: whether it calls for every round, or owners request.
+        meeting: for asynchronous methods: with "broadcast" the learner announces every round; with
+            "request" it announces the run, and owners say after each answer when they are ready.
         quorum: for synchronous methods: with how many answers a round may end after the deadline;
             None waits for everybody.
         deadline: seconds that a synchronous round waits for everybody before a quorum is enough, and

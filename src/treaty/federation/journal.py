@@ -83,7 +83,7 @@ CREATE TABLE rounds(round INTEGER PRIMARY KEY, seq INTEGER NOT NULL);
                 self._append("meeting", {"round": round, "bloc": bloc})
 
     def part(self, round: int) -> None:
-        """Write down that whom a round was with is not waited for any longer."""
+        """Write down that the bloc of this round refused or was late, so that another may be chosen."""
         with self._writing():
             if self.met(round) is not None:
                 self._append("parting", {"round": round})

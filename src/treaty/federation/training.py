@@ -22,7 +22,7 @@ class FederatedTraining:
     Args:
         treaty: the treaty; its dictionary must be in place.
         channel: the way to the owners of whoever learns.
-        journal: the run; one that exists is gone on with.
+        journal: the path of the journal; if it exists, its run is resumed.
         public: public rows, for the start, the step sizes and to watch the fitness on.
         manner: how owners are dealt with.
         watch: is shown the progress.

@@ -10,7 +10,7 @@ from scipy import stats
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value and the interval that holds it with 90% confidence.
+    """A point estimate and a 90% confidence interval.
 
     Args:
         value: the value.

@@ -167,7 +167,10 @@ def evidence_from(
             given, private=private, by=by, own=own, generate=generate, public_rows=public_rows
         )
     if private or by or own or generate or public_rows:
-        raise TreatyError("evidence that has been read already says all about its rows itself")
+        raise TreatyError(
+            "`private`, `by`, `own`, `generate` and `public_rows` are given to Evidence(...): do not "
+            "repeat them here"
+        )
     return given
 
 

@@ -94,7 +94,7 @@ class Outlook:
         return self.sampled(1 / public_rows + 1 / total, differ)
 
     def sampled(self, share: float, differ: Sequence[float]) -> Estimate:
-        """Return ψ of a model of a sample: ½ tr(H⁻¹G) · share, as lucky as samples are.
+        """Return ψ of a model fitted on a finite sample, ½ tr(H⁻¹G)·share, with its sampling variance.
 
         Args:
             share: 1/n_i − 1/n for one of the owners, 1/m + 1/n for m rows of nobody's.

@@ -17,7 +17,7 @@ class AveragedSubgradient(Learner):
     """Everybody is asked in every round k = 1..T−1; the model is a running average θ̄.
 
         θ̄ ← (k−1)/(1/√T + k) · θ̄ + (1/√T + 1)/(1/√T + k) · θ      (the θ before the step)
-        θ ← Π_Θ[θ − c₁/√k · (∂g + Σ (n_i/n) Q̄_i)]
+        θ ← Π_Θ[θ − c₁/√k · (∂g + Σ w_i Q̄_i)]
 
     For any convex loss.
 

@@ -129,7 +129,7 @@ class Learner(ABC):
         """Take the bloc's mean answer to the last question, and move on to the next round."""
 
     def bound(self, *, as_published: bool = False) -> Bound | None:
-        """Return a bound on what it costs, begun at 0, if a theorem gives one.
+        """Return an upper bound of E f(θ) − f(θ*) for a start at θ = 0, or None without a theorem.
 
         Args:
             as_published: without the dimension, as the papers print it.

@@ -19,7 +19,7 @@ class OneAtATime(Learner):
     It keeps a central model θ_L and one copy θ_i for every bloc:
 
         θ̄ = ½(θ_L + θ_i)
-        θ_i ← Π_Θ[θ̄ − Nρ/(T²σ) · (∇g(θ̄)/(2N) + (n_i/n) Q̄_i(θ̄))]
+        θ_i ← Π_Θ[θ̄ − Nρ/(T²σ) · (∇g(θ̄)/(2N) + w_i Q̄_i(θ̄))]
         θ_L ← Π_Θ[θ̄ − (N−1)ρ/(N T²σ) · ∇g(θ̄)]
 
     The model is θ_L.

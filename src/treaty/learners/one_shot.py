@@ -52,8 +52,8 @@ class OneShot(Learner):
         if not has_moments(problem.loss):
             clipped = "clipped " if problem.loss is not problem.fitness_loss else ""
             raise TreatyError(
-                f"{cls.name} needs plain squared loss: moments do not tell the {clipped}"
-                f"{problem.fitness_loss.name} loss"
+                f"{cls.name} needs squared loss without a clip: XᵀX and Xᵀy do not determine the "
+                f"gradients of the {clipped}{problem.fitness_loss.name} loss"
             )
         if math.isinf(problem.theta_max):
             raise TreatyError(f"{cls.name} solves inside Θ: give a finite theta_max")

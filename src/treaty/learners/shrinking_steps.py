@@ -14,7 +14,7 @@ from treaty.questions import MeanGradient, Question
 
 
 class ShrinkingSteps(Learner):
-    """Everybody is asked in every round; θ ← θ − ρ/(T²k) · (∇g + Σ (n_i/n) Q̄_i), k = 1..T−1.
+    """Everybody is asked in every round; θ ← θ − ρ/(T²k) · (∇g + Σ w_i Q̄_i), k = 1..T−1.
 
     For smooth losses. As published there is no projection, which is what happens with an infinite
     theta_max; a finite one is respected, because an owner answers no θ outside Θ.

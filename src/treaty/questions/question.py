@@ -85,7 +85,7 @@ class Question(ABC):
 
     @classmethod
     def guarded(cls, risk: Risk, problem: Problem, norm: Norm) -> Risk:
-        """Return the records such that, whatever happens, none exceeds `largest`."""
+        """Return the risk that `exact` is computed on; override it to hold records to `largest`."""
         return risk.with_loss(problem.loss)
 
     @classmethod

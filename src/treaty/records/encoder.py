@@ -112,7 +112,8 @@ def dictionary_for(
         return bounds_dictionary(terms, features)
     if public is None:
         raise TreatyError(
-            "this dictionary has to be fitted on public rows: give some with `public`"
+            "this dictionary has to be fitted on public rows: give some with `public`, or let "
+            "treaty fit put it into the treaty first"
         )
     counts = Counts()
     parts: list[FloatArray] = []

@@ -86,7 +86,8 @@ def plan_of(treaty: Treaty) -> Plan:
         if short:
             raise TreatyError(
                 f"parties.answers: {short[0]} answers {terms.method} in every round, "
-                f"{kind.questions(plan.horizon)} times, and offers fewer answers"
+                f"{kind.questions(plan.horizon)} times, and offers fewer answers: raise its answers, or "
+                "lower the horizon"
             )
     return plan
 

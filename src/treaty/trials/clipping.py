@@ -16,8 +16,8 @@ def gradient_sizes(loss: Loss, x: FloatArray, y: FloatArray, theta: FloatArray) 
 class ClippedAtAnySize:
     """Records with clipped gradients, at the price of a few rows.
 
-    A clipped squared loss has no sufficient statistics. So a few rows stand for all, tilted: at a model
-    near which trainings end, the clipped gradient of the records they stand for is exact.
+    A clipped squared loss has no sufficient statistics, so a subsample replaces the records. A linear
+    term makes its clipped gradient at `centre` equal to that of the records it replaces.
 
     Args:
         loss: the clipped loss.
