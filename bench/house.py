@@ -54,7 +54,7 @@ def package_of(module: str) -> str:
     return names[1] if len(names) > 1 else "treaty"
 
 
-def imported(path: Path, *, in_functions: bool = True) -> Iterator[tuple[str, bool]]:
+def imported(path: Path) -> Iterator[tuple[str, bool]]:
     """Return the modules of the package that a file imports, each with whether a function does."""
     known = files()
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -64,8 +64,6 @@ def imported(path: Path, *, in_functions: bool = True) -> Iterator[tuple[str, bo
     }
     for node in ast.walk(tree):
         hidden = node in inside
-        if hidden and not in_functions:
-            continue
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
