@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 
 from joblib import Parallel, delayed  # pyright: ignore[reportUnknownVariableType]
 from joblib._parallel_backends import LokyBackend
+from joblib.externals.loky import process_executor
 from joblib.parallel import get_active_backend  # pyright: ignore[reportUnknownVariableType]
 from threadpoolctl import threadpool_limits
 
@@ -55,7 +56,12 @@ def _done(do: Callable[[Work], object], batch: Sequence[Work]) -> list[tuple[Wor
 
 
 def _end_with(parent: int) -> None:
-    """End this process when the one that asked for the work has ended, however it did."""
+    """End this process when the one that asked for the work has ended, however it did.
+
+    Where psutil is installed, loky takes records that a process keeps for later work for a memory leak,
+    and replaces the process, which then has to read them again. It is told not to look.
+    """
+    process_executor._USE_PSUTIL = False
 
     def watch() -> None:
         while os.getppid() == parent:
