@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from treaty.fitness import Problem, Risk, risk_of
+from treaty.fitness import Problem, Risk, RowRisk, risk_of
+from treaty.learners import survey
 from treaty.losses import Clipped, Domain, Hinge, Huber, Logistic, Loss, Squared
 from treaty.plans import Party, Plan
 from treaty.privacy import Budget
@@ -54,8 +55,12 @@ def plan(
     **more: object,
 ) -> Plan:
     parties = tuple(Party(f"owner {i}", n, Budget(epsilon)) for i in range(owners))
-    horizon = 1 if method == "one-shot" else horizon
-    return Plan(problem(loss, p, ridge), parties, method, horizon, **more)
+    horizon = 1 if method in ("one-shot", "blended-step") else horizon
+    if method != "blended-step" or "begin" in more:
+        return Plan(problem(loss, p, ridge), parties, method, horizon, **more)
+    made = Plan(problem(loss, p, ridge), parties, method, horizon, begin="public", **more)
+    public = RowRisk(made.problem.fitness_loss, *rows(60, p, seed=99, labels=loss.labels))
+    return made.informed_by(survey(made.problem, public))
 
 
 def sensitivity(bound: float, records: int, dimension: int) -> float:

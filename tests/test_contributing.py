@@ -53,9 +53,9 @@ SECTIONS = {
         'name = "my_losses:Pinball"\nparameters = { tau = 0.9 }',
         'method = "averaged-subgradient"\nhorizon = 60\nparameters = {c1 = 1.5}',
     ),
-    "Add a learner": (SQUARED, 'method = "newton"\nhorizon = 3'),
+    "Add a learner": (SQUARED, 'method = "newton"\nhorizon = 3\nstart = "public"'),
     "Add a mechanism": (SQUARED, SUBGRADIENT + '\nmechanism = "cautious"'),
-    "Add a question": (SQUARED, 'method = "public-gram"\nhorizon = 1'),
+    "Add a question": (SQUARED, 'method = "public-gram"\nhorizon = 1\nstart = "public"'),
 }
 
 

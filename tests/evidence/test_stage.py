@@ -5,8 +5,8 @@ import pytest
 
 from problems import problem, rows
 from treaty.evidence.costs import median_over_mean
-from treaty.evidence.tilt import TiltedRisk, tilted
 from treaty.fitness import RowRisk, optimum, pooled, risk_of
+from treaty.fitness.tilt import TiltedRisk, tilted
 from treaty.losses import Logistic, Squared
 
 

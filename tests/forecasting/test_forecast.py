@@ -10,10 +10,11 @@ import treaty as t
 from treaty.errors import TreatyError
 from treaty.evidence.folds import cross_fitted, dictionary_of
 from treaty.evidence.stand_in import generated_stand_in, read_stand_in
-from treaty.forecasting import Estimate, outlook_on
-from treaty.forecasting.estimate import ratio
+from treaty.forecasting import outlook_on
 from treaty.forecasting.picture import scaled
+from treaty.forecasting.ratio import ratio
 from treaty.forecasting.verdict import verdict
+from treaty.measures import Estimate
 from treaty.records import Counts, Encoder
 from treaty.terms import fit, loads, plan_of
 

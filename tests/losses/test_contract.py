@@ -16,6 +16,7 @@ from treaty.losses import (
     Logistic,
     Loss,
     Squared,
+    Weighted,
     loss_named,
     permit,
 )
@@ -39,7 +40,16 @@ class Pinball(Loss):
         return max(self.tau, 1 - self.tau)
 
 
-PLAIN = [Squared(), Hinge(), Logistic(), Huber(0.3), Huber(2.0), Pinball()]
+PLAIN = [
+    Squared(),
+    Hinge(),
+    Logistic(),
+    Huber(0.3),
+    Huber(2.0),
+    Pinball(),
+    Weighted(Logistic(), 1.0, 50.0),
+    Weighted(Hinge(), 3.0, 0.5),
+]
 CLIPPED = [Clipped(loss, c, norm) for loss in PLAIN for c in (0.05, 1.0) for norm in ("l1", "l2")]
 P = 3
 
@@ -50,6 +60,8 @@ vectors = st.lists(coordinates, min_size=P, max_size=P).map(np.array)
 def _name(loss: Loss) -> str:
     if isinstance(loss, Clipped):
         return f"clipped {loss.loss.name} {loss.limit} {loss.norm}"
+    if isinstance(loss, Weighted):
+        return f"{loss.loss.name} weighted by {loss.negative} and {loss.positive}"
     return f"{loss.name}"
 
 

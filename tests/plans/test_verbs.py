@@ -43,14 +43,12 @@ def test_budgets_parties_and_silence():
     assert shared.party("nobody") is None
 
 
-def test_public_rows_inform_start_geometry_and_curvature():
+def test_public_rows_inform_start_and_geometry():
     shared, data = plan(Squared(), "averaged-subgradient"), risks(Squared())
     public = survey(shared.problem, data["owner 0"])
     informed = shared.informed_by(public)
     assert informed.start is None
-    np.testing.assert_allclose(
-        informed.curvature, data["owner 0"].hessian(public.theta) + 0.01 * np.eye(4)
-    )
+    assert informed.public is None  # its learner asks for nothing more
     begins = replace(shared, begin="public")
     with pytest.raises(TreatyError, match="to start from the public model"):
         begins.learner()
@@ -67,12 +65,12 @@ class Newton(Learner):
 
     name = "newton"
     synchronous = True
-    needs_curvature = True
+    needs_public_rows = True
 
     def __init__(self, brief):
         super().__init__(brief)
         self.model = brief.begin
-        self._inverse = np.linalg.inv(brief.curvature)
+        self._inverse = np.linalg.inv(brief.public.curvature)
 
     @classmethod
     def check(cls, problem, horizon):
@@ -91,7 +89,7 @@ class Newton(Learner):
         self.round += 1
 
 
-def test_a_learner_with_public_curvature(monkeypatch):
+def test_a_learner_with_public_rows(monkeypatch):
     """It is refused without, and with the very curvature of the records it is there in one step."""
     from treaty.fitness import optimum, pooled
     from treaty.learners.registry import METHODS
@@ -101,8 +99,9 @@ def test_a_learner_with_public_curvature(monkeypatch):
     data = risks(Squared())
     union = pooled(list(data.values()))
     shared = plan(Squared(), "newton", horizon=1, epsilon=math.inf)
-    with pytest.raises(TreatyError, match="newton needs the curvature of public rows"):
+    with pytest.raises(TreatyError, match="newton begins at a model of public rows"):
         shared.learner()
+    shared = replace(shared, begin="public")
     informed = shared.informed_by(survey(shared.problem, union))
     result = simulate(informed, data, runs=2)
     best = optimum(shared.problem, union).theta

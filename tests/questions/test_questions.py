@@ -225,7 +225,7 @@ def test_an_owner_answers_no_other_question_than_its_treatys():
 
 
 def test_rows_that_are_not_at_hand_have_no_moments():
-    from treaty.evidence.tilt import TiltedRisk
+    from treaty.fitness.tilt import TiltedRisk
 
     tilted = TiltedRisk(RowRisk(Hinge(), *rows(9, 3, seed=1)), np.ones(3), np.zeros(3))
     with pytest.raises(TreatyError, match="not at hand"):

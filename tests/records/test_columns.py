@@ -117,7 +117,7 @@ def test_number_target_is_rescaled_and_comes_back():
     y = target.encode(pl.Series("y", [10.0, 20.0, 35.0, None]), counts)
     assert y.tolist() == [-1, 0, 1, 0]
     assert (counts.clamped["y"], counts.missing["y"]) == (1, 1)
-    assert target.unit == (20.0, 10.0)
+    assert target.scaling == (20.0, 10.0)
     plain = Target(column="y", bounds=(10, 30), rescale=False)
     assert plain.encode(pl.Series("y", [12.0]), Counts()).tolist() == [12.0]
     assert plain.interval == (10.0, 30.0)

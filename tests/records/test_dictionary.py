@@ -44,6 +44,10 @@ TERMS = {
     "bounds, l1 ball": DictionaryTerms(radius=0.7, norm="l1"),
     "public": DictionaryTerms(standardise="public"),
     "public, l2 ball": DictionaryTerms(standardise="public", radius_quantile=0.8),
+    "frequency": DictionaryTerms(standardise="frequency"),
+    "frequency, l1 ball": DictionaryTerms(
+        standardise="frequency", radius_quantile=0.9, norm="l1", intercept=0.3
+    ),
     "pca": DictionaryTerms(standardise="public", components=3),
     "whitened": DictionaryTerms(standardise="public", components=3, whiten=True, intercept=0.0),
     "whitened, l1 ball": DictionaryTerms(

@@ -13,7 +13,8 @@ from treaty.privacy import Budget
 from treaty.simulation import simulate
 
 
-@pytest.mark.parametrize("method", METHODS)
+# A blend rests on public rows where the budget is small: what it costs does not fall as noise does.
+@pytest.mark.parametrize("method", sorted(METHODS.keys() - {"blended-step"}))
 def test_slope_minus_two_in_epsilon_and_n(method):
     data = risks(Squared())
     parameters = {

@@ -13,8 +13,9 @@ from treaty.advice.worth import Worth, worth_of
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.evidence import Evidence, EvidenceKind
-from treaty.forecasting import Estimate, Outlook, evidence_from, outlook_on
+from treaty.forecasting import Outlook, evidence_from, outlook_on
 from treaty.forecasting.verdict import beats
+from treaty.measures import Estimate
 from treaty.records import SourceLike
 from treaty.terms import Treaty
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from treaty.demo.story import Story
-    from treaty.forecasting import Estimate
+    from treaty.measures import Estimate
 
 
 def demo(

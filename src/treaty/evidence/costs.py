@@ -1,15 +1,12 @@
 """What it costs a model to be a little off: the geometry around the best one."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from treaty.arrays import FloatArray
-from treaty.fitness import Problem, Risk
-from treaty.learners.geometry import WINDOW
-from treaty.losses import Windowed
+from treaty.fitness import Problem, Risk, curvature_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +39,11 @@ def costs_around(
     problem: Problem, theta: FloatArray, parts: Sequence[tuple[Risk, float]]
 ) -> CostGeometry:
     """Return the geometry around a model, of weighted sets of rows."""
-    kinks = math.isinf(problem.fitness_loss.curvature_bound)
     hessian = problem.ridge * np.eye(problem.dimension)
     covariance = np.zeros_like(hessian)
     for risk, share in parts:
-        smooth = risk.with_loss(Windowed(problem.fitness_loss, WINDOW)) if kinks else risk
         mean = risk.gradient(theta)
-        hessian += share * smooth.hessian(theta)
+        hessian += share * curvature_of(problem, risk, theta)
         covariance += share * (risk.gradient_covariance(theta) - np.outer(mean, mean))
     values, vectors = np.linalg.eigh(hessian)
     root = vectors / np.sqrt(np.maximum(values, 1e-8 * values[-1]))

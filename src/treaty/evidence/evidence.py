@@ -23,6 +23,7 @@ from treaty.learners import Survey, survey
 from treaty.plans import Party, Plan
 from treaty.records import Dictionary, SourceLike, open_source
 from treaty.terms import Treaty, plan_of
+from treaty.terms.reading import settled
 
 FOLDS = 10
 Made = TypeVar("Made")
@@ -105,6 +106,7 @@ class Evidence:
 
     def ground(self, treaty: Treaty) -> Ground:
         """Return what this evidence says about a treaty."""
+        treaty = settled(treaty, self._source)
         stand_in = self._stand_in(treaty)
         fitted = treaty.fitted or self._once(
             ("dictionary", stand_in, _key(treaty.dictionary)),
@@ -114,7 +116,7 @@ class Evidence:
         dictionary = (_key(treaty.dictionary), _key(fitted))
         surveyed = self._survey(plan.problem, stand_in, fitted, dictionary)
         public_rows = self._how_many_public(treaty, stand_in)
-        if plan.begin == "public" and public_rows is None:
+        if plan.begin != "zero" and public_rows is None:
             raise TreatyError(
                 "training.start: the learner begins at the public model: say of how many rows, "
                 "with `public_rows`"

@@ -7,8 +7,8 @@ import numpy as np
 
 from treaty.arrays import FloatArray, IntArray
 from treaty.evidence.stand_in import StandIn
-from treaty.evidence.tilt import TiltedRisk, tilted
 from treaty.fitness import Optimum, Problem, Risk, RowRisk, optimum, risk_of
+from treaty.fitness.tilt import TiltedRisk, tilted
 from treaty.losses import Loss
 from treaty.records import Dictionary, DictionaryTerms, Feature
 from treaty.records.fitting import bounds_dictionary, digest, fit_dictionary

@@ -8,8 +8,8 @@ import numpy as np
 from treaty.arrays import FloatArray
 from treaty.evidence.costs import CostGeometry, costs_around, median_over_mean
 from treaty.evidence.folds import Half, Rows, through_moments
-from treaty.evidence.tilt import TiltedRisk
 from treaty.fitness import Optimum, Problem, Risk, optimum, pooled
+from treaty.fitness.tilt import TiltedRisk
 from treaty.plans import Party
 
 FEWEST_OWN = 5

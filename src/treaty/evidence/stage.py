@@ -43,7 +43,7 @@ class Stage:
         public: f of a model of unlimited rows of the stand-in's population: the other half's best model,
             less what its few rows cost it.
         centre: the best model of all of this fold's rows, whoever's.
-        curvature: the Hessian of f there: what a learner with public rows knows of the curvature.
+        everybody: these rows.
         at_hand: the share of all records that are not stood in for but at hand.
         pulls: by how much every party's gradient differs there, times H^(−½). A model weighed by w_i
             in place of the shares s_i costs ½‖Σ (w_i − s_i) pull_i‖² because owners differ.
@@ -60,7 +60,7 @@ class Stage:
     constant: float
     public: float
     centre: FloatArray
-    curvature: FloatArray
+    everybody: Rows
     at_hand: float
     pulls: FloatArray
     difference_costs: FloatArray
@@ -104,7 +104,7 @@ def _stage(problem: Problem, parties: Sequence[Party], fold: Fold) -> Stage:
         constant=float(stick.fitness(best_constant(problem, others.everybody.risk(problem)))),
         public=public,
         centre=judged.everybody.best(problem).theta,
-        curvature=around.curvature,
+        everybody=judged.everybody,
         at_hand=at_hand,
         pulls=pulls,
         difference_costs=_difference_costs(problem, parties, others, stick, sampling, half_squares),

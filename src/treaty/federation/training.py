@@ -52,7 +52,7 @@ class FederatedTraining:
         self._public = None if public is None else survey_of(self._document, public)
         if self._public is not None:
             plan = plan.informed_by(self._public)
-        elif plan.begin == "public":
+        elif plan.begin != "zero":
             raise TreatyError(
                 "training.start: to start from the public model, give public rows with `public`"
             )

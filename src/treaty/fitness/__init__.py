@@ -1,5 +1,6 @@
 """Fitness: f, θ*, ψ, the model alone, and the trained model that leaves."""
 
+from treaty.fitness.curvature import curvature_of as curvature_of
 from treaty.fitness.moments import Moments as Moments
 from treaty.fitness.problem import Problem as Problem
 from treaty.fitness.risk import MomentRisk as MomentRisk

@@ -54,7 +54,7 @@ def optimum(problem: Problem, risk: Risk, start: FloatArray | None = None) -> Op
     loss = problem.fitness_loss
     theta = problem.project(np.zeros(risk.dimension) if start is None else start.copy())
     if math.isfinite(loss.curvature_bound):
-        theta, gap = _newton(problem, risk, theta, 0.2 * TOLERANCE)
+        theta, gap = newton(problem, risk, theta, 0.2 * TOLERANCE)
         smoothing = 0.0
     else:
         theta, gap, smoothing = _through_windows(problem, risk, loss, theta)
@@ -89,7 +89,7 @@ def _duality_gap(problem: Problem, theta: FloatArray, gradient: FloatArray) -> f
     return gap
 
 
-def _newton(
+def newton(
     problem: Problem, risk: Risk, theta: FloatArray, tolerance: float, steps: int = 60
 ) -> tuple[FloatArray, float]:
     """Minimise a smooth problem until the gap is below tolerance · f; return θ and the gap.
@@ -161,7 +161,7 @@ def _through_windows(
         cost = 0.5 * half_width * steepest
         done = cost <= 0.4 * TOLERANCE * scale
         tolerance = 0.4 * TOLERANCE if done else 0.1 * cost / scale
-        theta, gap = _newton(problem, windowed, theta, tolerance)
+        theta, gap = newton(problem, windowed, theta, tolerance)
         if done:
             return theta, gap, cost
         half_width *= 0.5

@@ -1,6 +1,5 @@
 """Forecasting: what a collaboration is worth, before anyone trains."""
 
-from treaty.forecasting.estimate import Estimate as Estimate
 from treaty.forecasting.forecasts import Forecast as Forecast
 from treaty.forecasting.forecasts import evidence_from as evidence_from
 from treaty.forecasting.forecasts import forecast as forecast

@@ -8,13 +8,14 @@ from typing import Any
 from treaty.errors import TreatyError
 from treaty.evidence import Evidence, EvidenceKind
 from treaty.fitness import Risk, pooled
-from treaty.forecasting.estimate import Estimate, above_zero, ratio
 from treaty.forecasting.outlook import Outlook, outlook_on
+from treaty.forecasting.ratio import above_zero, ratio
 from treaty.forecasting.rehearsal import Rehearsal, concluded, rehearsals
 from treaty.forecasting.table import text
 from treaty.forecasting.verdict import verdict
 from treaty.learners import Bound
 from treaty.losses import Loss
+from treaty.measures import Estimate
 from treaty.plans import Plan
 from treaty.privacy import Budget
 from treaty.records import SourceLike

@@ -7,8 +7,9 @@ from functools import cached_property
 import numpy as np
 
 from treaty.evidence import Evidence, Ground, Stage
-from treaty.forecasting.estimate import Estimate, above_zero, ratio
+from treaty.forecasting.ratio import above_zero, ratio
 from treaty.forecasting.rehearsal import Rehearsal, concluded, rehearsals
+from treaty.measures import Estimate
 from treaty.plans import Plan
 from treaty.terms import Treaty
 

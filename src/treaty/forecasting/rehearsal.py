@@ -9,7 +9,9 @@ import numpy as np
 
 from treaty.arrays import FloatArray
 from treaty.evidence import Stage
-from treaty.forecasting.estimate import Estimate, ratio
+from treaty.forecasting.ratio import ratio
+from treaty.learners import PublicView, view_of
+from treaty.measures import Estimate
 from treaty.plans import Plan
 from treaty.simulation import simulate
 
@@ -122,7 +124,7 @@ class _Work:
     ) -> None:
         self._plan, self._silent_plan = plan, plan.silent()
         self._stages, self._total, self._seed = stages, total, seed
-        self._public_rows = public_rows if plan.begin == "public" else None
+        self._public_rows = public_rows if plan.begin != "zero" else None
         # Without noise all runs are one, unless clocks or starts differ.
         self._chance = self._public_rows is not None or not plan.synchronous
         self.noisy: dict[int, FloatArray] = {}
@@ -146,10 +148,19 @@ class _Work:
             draws = np.random.default_rng([seed, 7]).standard_normal((runs, plan.problem.dimension))
             off = math.sqrt(1 / self._public_rows + (1 - stage.at_hand) / self._total)
             start = stage.centre + off * (draws @ stage.costs.spread.T)
-        plan = replace(plan, start=start, curvature=stage.curvature)
+        plan = replace(plan, start=start, public=self._view(stage))
         records = stage.records(plan.problem.loss)
         result = simulate(plan, records, runs=runs, seed=seed, measured_with=stage.stick)
         return result.final * stage.stick.best.value
+
+    def _view(self, stage: Stage) -> PublicView | None:
+        """What public rows of the fold's own population would tell the learner about answers."""
+        if not self._plan.learner_class.needs_public_rows:
+            return None
+        problem = self._plan.problem
+        pull = problem.ridge * np.eye(problem.dimension)
+        rows = stage.everybody.risk(problem)
+        return view_of(problem, rows, stage.centre, pull, self._public_rows)
 
     def runs_needed(self, precision: float, runs: int) -> int | None:
         """Return how many runs on every fold a precision takes, if more than there have been."""

@@ -8,7 +8,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from treaty.forecasting.estimate import Estimate
+from treaty.measures import Estimate
 
 if TYPE_CHECKING:
     from treaty.forecasting.forecasts import Forecast

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from treaty.evidence import EvidenceKind
-from treaty.forecasting.estimate import Estimate
+from treaty.measures import Estimate
 
 
 def verdict(

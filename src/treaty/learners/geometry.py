@@ -6,15 +6,21 @@ domain. Never from private rows: tuning on them would be a release.
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
+from treaty.adaptation import OwnRecords, alone
 from treaty.arrays import FloatArray
-from treaty.fitness import Problem, Risk, optimum
-from treaty.losses import Squared, Windowed
+from treaty.fitness import Problem, Risk, RowRisk, curvature_of, optimum
+from treaty.learners.public_view import PublicView, view_of
+from treaty.losses import Squared
 
-WINDOW = 0.5
-"""Half the width over which a loss with kinks is averaged to speak of its curvature."""
+Begin = Literal["zero", "public", "tuned"]
+PARTS = 10
+"""Into so many parts public rows are cut to tune a model on them."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,19 @@ def declared_geometry(problem: Problem, start: FloatArray) -> Geometry:
 
 
 @dataclass(frozen=True, eq=False)
+class Tuned:
+    """A model of public rows, and the ridge it was found with.
+
+    Args:
+        theta: the model.
+        pull: the matrix K of ½(θ − a)ᵀK(θ − a).
+    """
+
+    theta: FloatArray
+    pull: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
 class Survey:
     """What public rows tell a learner: their best model, and the shape of f around it.
 
@@ -75,6 +94,27 @@ class Survey:
     smoothness: float
     by_chance: float
     spread: float
+
+    @cached_property
+    def tuned(self) -> "Tuned":
+        """The model of the rows with as much of a ridge as cross-validation on them asks for."""
+        rows = self.risk
+        if not isinstance(rows, RowRisk) or rows.n < 2 * PARTS:
+            return Tuned(self.theta, self.problem.ridge * np.eye(len(self.theta)))
+        # On one thread: whoever has the same rows comes to the same model, however many cores there are.
+        with threadpool_limits(1, "blas"):
+            found = alone(OwnRecords(self.problem, rows.x, rows.y, PARTS))
+        return Tuned(found.theta, found.pull)
+
+    def view(self, begin: Begin) -> PublicView:
+        """Return what the rows tell about answers at where a learner begins."""
+        if begin == "tuned":
+            found = self.tuned
+        else:
+            found = Tuned(self.theta, self.problem.ridge * np.eye(len(self.theta)))
+        theta = self.problem.project(found.theta)
+        with threadpool_limits(1, "blas"):
+            return view_of(self.problem, self.risk, theta, found.pull)
 
     def geometry(self, start: FloatArray) -> Geometry:
         """Return what the step sizes of a learner that begins at `start` depend on."""
@@ -103,8 +143,7 @@ def survey(problem: Problem, public: Risk, best: FloatArray | None = None) -> Su
     theta = optimum(problem, risk).theta if best is None else best
     spread = risk.gradient_covariance(theta)
     kinks = math.isinf(loss.curvature_bound)
-    smooth = public.with_loss(Windowed(loss, WINDOW)) if kinks else risk
-    curvature = smooth.hessian(theta) + problem.ridge * np.eye(len(theta))
+    curvature = curvature_of(problem, public, theta) + problem.ridge * np.eye(len(theta))
     inverse = np.linalg.pinv(curvature, rcond=1e-10, hermitian=True)
     by_chance = math.sqrt(max(0.0, float(np.trace(inverse @ spread @ inverse))) / risk.n)
     largest = float(np.linalg.eigvalsh(curvature)[-1])

@@ -13,6 +13,7 @@ from treaty.errors import TreatyError
 from treaty.fitness import Problem
 from treaty.learners.bound import Bound, PublicNumbers
 from treaty.learners.geometry import Geometry
+from treaty.learners.public_view import PublicView
 from treaty.questions import MeanGradient, Question
 
 FrequencyScaling = Literal["off", "declared", "observed"]
@@ -32,7 +33,8 @@ class Brief:
         frequencies: how often each bloc talks, as shares that sum to 1.
         frequency_scaling: whether to divide by them.
         start: where to begin, inside Θ; shape (p,), or (runs, p) for a start of its own each.
-        curvature: the Hessian of f on public rows, shape (p, p), where there are any.
+        records: n, everybody's records.
+        public: what public rows tell about answers at the start, for learners that need it.
         runs: how many runs are learnt at once, as a leading axis; None for one run without it.
     """
 
@@ -45,7 +47,8 @@ class Brief:
     frequencies: FloatArray
     frequency_scaling: FrequencyScaling
     start: FloatArray
-    curvature: FloatArray | None = None
+    records: int
+    public: PublicView | None = None
     runs: int | None = None
 
     @property
@@ -77,8 +80,8 @@ class Learner(ABC):
     """The names of its own numbers."""
     asks: ClassVar[type[Question]] = MeanGradient
     """The kind of question it asks."""
-    needs_curvature: ClassVar[bool] = False
-    """Whether it needs the curvature of public rows."""
+    needs_public_rows: ClassVar[bool] = False
+    """Whether it has to begin at a model of public rows, and to know what else they tell."""
 
     needs_everybody: ClassVar[bool] = False
     """Whether what it does with an answer is right only if everybody has answered: no quorum."""
@@ -101,8 +104,11 @@ class Learner(ABC):
         for key, value in brief.parameters.items():
             if not value > 0:
                 raise TreatyError(f"{self.name}'s {key} must be positive, not {value}")
-        if self.needs_curvature and brief.curvature is None:
-            raise TreatyError(f"{self.name} needs the curvature of public rows: give some")
+        if self.needs_public_rows and brief.public is None:
+            raise TreatyError(
+                f'training.start: {self.name} begins at a model of public rows: set start = "public" or '
+                '"tuned", and give public rows with `public`'
+            )
         self.brief = brief
         self.problem = brief.problem
         self.round = 1

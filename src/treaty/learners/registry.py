@@ -2,6 +2,7 @@
 
 from treaty.errors import TreatyError
 from treaty.learners.averaged_subgradient import AveragedSubgradient
+from treaty.learners.blended_step import BlendedStep
 from treaty.learners.learner import Learner
 from treaty.learners.one_at_a_time import OneAtATime
 from treaty.learners.one_shot import OneShot
@@ -14,6 +15,7 @@ METHODS: dict[str, type[Learner]] = {
         AveragedSubgradient,
         OneAtATime,
         OneShot,
+        BlendedStep,
     )
 }
 

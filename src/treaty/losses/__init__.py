@@ -12,4 +12,5 @@ from treaty.losses.registry import loss_named as loss_named
 from treaty.losses.registry import permit as permit
 from treaty.losses.registry import ships as ships
 from treaty.losses.squared import Squared as Squared
+from treaty.losses.weighted import Weighted as Weighted
 from treaty.losses.windowed import Windowed as Windowed

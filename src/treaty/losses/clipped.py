@@ -52,6 +52,12 @@ class Clipped(Loss):
         other._norm = norm
         return other
 
+    def of(self, loss: Loss) -> "Clipped":
+        """Return the same clip of another loss."""
+        other = Clipped(loss, self.limit, self._norm)
+        other.follows_mechanism = self.follows_mechanism
+        return other
+
     def value(self, score: FloatArray, target: FloatArray) -> FloatArray:
         """Not defined without rows: use `on(x)`."""
         raise TreatyError("a clipped loss depends on the rows: call on(x) first")

@@ -14,6 +14,7 @@ from treaty.losses.hinge import Hinge
 from treaty.losses.huber import Huber
 from treaty.losses.logistic import Logistic
 from treaty.losses.squared import Squared
+from treaty.losses.weighted import Weighted
 
 SHIPPED: dict[str, type[Loss]] = {loss.name: loss for loss in (Squared, Hinge, Logistic, Huber)}
 _permitted: dict[str, type[Loss]] = {}
@@ -28,7 +29,8 @@ def permit(names: Iterable[str]) -> None:
 
 def ships(loss: Loss) -> bool:
     """Whether a loss is one of Treaty's own, whose declared bounds its tests hold to account."""
-    return type(loss) in SHIPPED.values()
+    inner = loss.loss if isinstance(loss, Weighted) else loss
+    return type(inner) in SHIPPED.values()
 
 
 def loss_named(name: str, parameters: dict[str, float] | None = None) -> Loss:

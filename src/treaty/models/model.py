@@ -1,6 +1,7 @@
 """The trained model: plain data that becomes a scikit-learn estimator in the user's own columns."""
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ class Model(Plain):
         dictionary: how columns become x.
         loss: the name of the loss.
         parameters: the loss's own numbers.
+        class_weights: how much records with the negative and with the positive label counted in it.
         theta: θ.
     """
 
@@ -41,6 +43,7 @@ class Model(Plain):
     dictionary: Dictionary
     loss: str
     parameters: dict[str, float] = {}
+    class_weights: tuple[float, float] | None = None
     theta: tuple[float, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -82,15 +85,23 @@ class Model(Plain):
             estimator = LogisticRegression() if self.loss == "logistic" else LinearSVC()
             estimator.classes_ = self._classes()
             estimator.coef_ = slopes[None, :]
-            estimator.intercept_ = np.array([constant])
+            # Weights raise the odds of a label; probabilities are those of the records as they come.
+            estimator.intercept_ = np.array([constant - self.shift])
         else:
-            centre, unit = self.target.unit
+            centre, unit = self.target.scaling
             estimator = HuberRegressor() if self.loss == "huber" else LinearRegression()
             estimator.coef_ = slopes * unit
             estimator.intercept_ = constant * unit + centre
             estimator.scale_ = unit
         estimator.n_features_in_ = len(slopes)
         return estimator
+
+    @property
+    def shift(self) -> float:
+        """By how much class weights have raised the logarithm of the odds of the positive label."""
+        if self.class_weights is None or self.loss != "logistic":
+            return 0.0
+        return math.log(self.class_weights[1] / self.class_weights[0])
 
     def _classes(self) -> np.ndarray[Any, Any]:
         """The two labels as the user writes them: numbers where they are numbers."""

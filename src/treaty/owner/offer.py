@@ -114,6 +114,9 @@ def _domain(feature: Feature) -> str:
     if feature.kind == "number":
         low, high = feature.bounds
         return f"{low:g} to {high:g}" + (", its logarithm" if feature.log1p else "")
+    if feature.kind == "hats":
+        low, high = feature.bounds
+        return f"{low:g} to {high:g}, as weights on {feature.width} knots"
     listed = ", ".join(feature.categories[:4])
     more = len(feature.categories) - 4
     return listed + (f" and {more} more" if more > 0 else "")

@@ -11,8 +11,16 @@ import numpy as np
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.fitness import Problem
-from treaty.learners import Brief, FrequencyScaling, Geometry, Learner, Survey, method_named
-from treaty.learners.geometry import declared_geometry
+from treaty.learners import (
+    Brief,
+    FrequencyScaling,
+    Geometry,
+    Learner,
+    PublicView,
+    Survey,
+    method_named,
+)
+from treaty.learners.geometry import Begin, declared_geometry
 from treaty.plans.blocs import Bloc, everybody, one_by_one
 from treaty.plans.clocks import Timetable
 from treaty.plans.party import Party
@@ -20,7 +28,6 @@ from treaty.privacy import Budget, Laplace, Mechanism
 from treaty.questions import Release
 
 Weights = Literal["records", "precision"]
-Begin = Literal["zero", "public"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +48,13 @@ class Plan:
             no bloc stand alone. Asynchronous learning only; a synchronous learner asks everybody.
         frequency_scaling: whether a gradient is divided by how often its owner talks (F Remark 4):
             "declared" uses the parties' rates, "observed" counts.
-        begin: "zero", or "public": at the best model of the public rows.
+        begin: "zero"; "public": at the best model of the public rows; "tuned": at their best model with
+            a ridge by cross-validation.
         start: where the learner begins, inside Θ: shape (p,), or (runs, p) for a start of its own each;
             0 if not given. A plan that begins at the public model has to be told what that is.
         geometry: the shape of the problem, from which step sizes follow; that of the declared bounds if
             not given.
-        curvature: the Hessian of f on public rows, shape (p, p), for learners that make use of it.
+        public: what public rows tell about answers at the start, for learners that need it.
     """
 
     problem: Problem
@@ -62,7 +70,7 @@ class Plan:
     begin: Begin = "zero"
     start: FloatArray | None = None
     geometry: Geometry | None = None
-    curvature: FloatArray | None = None
+    public: PublicView | None = None
 
     def __post_init__(self) -> None:
         names = [party.name for party in self.parties]
@@ -186,10 +194,16 @@ class Plan:
         return self.with_budgets(lambda party: Budget(math.inf))
 
     def informed_by(self, public: Survey) -> "Plan":
-        """Return the plan as a learner with public rows follows it: start, geometry, curvature."""
-        start = self.problem.project(public.theta) if self.begin == "public" else self.start
+        """Return the plan as a learner with public rows follows it: start, geometry, what they tell."""
+        start = self.start
+        if self.begin != "zero":
+            model = public.tuned.theta if self.begin == "tuned" else public.theta
+            start = self.problem.project(model)
         at = np.zeros(self.problem.dimension) if start is None else np.atleast_2d(start)[0]
-        return replace(self, start=start, geometry=public.geometry(at), curvature=public.curvature)
+        view = None
+        if self.learner_class.needs_public_rows and self.begin != "zero":
+            view = public.view(self.begin)
+        return replace(self, start=start, geometry=public.geometry(at), public=view)
 
     def with_steps(self) -> "Plan":
         """Return the plan with the step sizes written down that its learner derives."""
@@ -201,7 +215,7 @@ class Plan:
         Args:
             runs: how many runs to learn at once, as a leading axis; None for one run without it.
         """
-        if self.begin == "public" and self.start is None:
+        if self.begin != "zero" and self.start is None:
             raise TreatyError(
                 "training.start: to start from the public model, public rows are needed"
             )
@@ -222,7 +236,8 @@ class Plan:
                 frequencies=rates / rates.sum(),
                 frequency_scaling=self.frequency_scaling,
                 start=start,
-                curvature=self.curvature,
+                records=self.total,
+                public=self.public,
                 runs=runs,
             )
         )

@@ -1,6 +1,7 @@
 """Records: how a row of somebody's file becomes (x, y)."""
 
 from treaty.records.columns import Feature as Feature
+from treaty.records.columns import Hats as Hats
 from treaty.records.columns import Number as Number
 from treaty.records.columns import OneHot as OneHot
 from treaty.records.columns import Ordinal as Ordinal

@@ -4,7 +4,8 @@ No rule ever drops a record: n_i is public, and a count that depended on a recor
 """
 
 from collections import Counter
-from typing import Annotated, Literal
+from itertools import pairwise
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -51,6 +52,8 @@ class Number(Plain):
     bounds: Bounds
     log1p: bool = False
     missing: float | None = None
+    sparse: ClassVar[bool] = False
+    """Whether most of its encoded columns are 0, and the others weights that sum to 1."""
 
     _bounds_ordered = field_validator("bounds")(_ordered)
 
@@ -84,6 +87,97 @@ class Number(Plain):
             np.clip(np.log1p(out), *self.options()[:, 0], out=out)
 
 
+class Hats(Plain):
+    """A number as its weights on the public knots around it: a model of it bends at every knot.
+
+    A value between two knots is a weight on each of them, and nothing on the others (B-splines of
+    degree 1); beyond the outermost knots it counts as these. Weights are never below 0 and sum to 1,
+    whatever the number of knots. A missing value is all 0, and counted, unless `missing` stands for it.
+
+    Args:
+        bounds: the public bounds. Outside values are clamped, and counted.
+        knots: the knots, in increasing order inside the bounds.
+        quantiles: instead of knots: how many, at evenly spaced quantiles of the public rows. Fitting
+            the treaty's dictionary replaces it by knots.
+        missing: what stands for a missing value.
+    """
+
+    kind: Literal["hats"]
+    bounds: Bounds
+    knots: Annotated[tuple[float, ...], Field(min_length=2, max_length=200)] | None = None
+    quantiles: Annotated[int, Field(strict=True, ge=2, le=200)] | None = None
+    missing: float | None = None
+    sparse: ClassVar[bool] = True
+
+    _bounds_ordered = field_validator("bounds")(_ordered)
+
+    @model_validator(mode="after")
+    def _knots_in_order(self) -> "Hats":
+        if (self.knots is None) == (self.quantiles is None):
+            raise ValueError("give knots, or quantiles, the number of knots that public rows place")
+        knots, (low, high) = self.knots or (), self.bounds
+        if any(not low <= knot <= high for knot in knots):
+            raise ValueError(f"every knot must lie inside the bounds {low:g} and {high:g}")
+        if any(b - a < 1e-9 * (high - low) for a, b in pairwise(knots)):
+            raise ValueError("knots must be written in increasing order, each once")
+        return self
+
+    @property
+    def width(self) -> int:
+        """How many encoded columns it makes."""
+        return len(self.knots) if self.knots is not None else self.quantiles or 0
+
+    def names(self, column: str) -> list[str]:
+        """Return the names of the encoded columns."""
+        places = range(1, self.width + 1) if self.knots is None else self.knots
+        return [f"{column}~{place:.6g}" for place in places]
+
+    def options(self) -> FloatArray:
+        """Return the extreme points of what it encodes to, shape (points, width)."""
+        return np.vstack([np.zeros(self.width), np.eye(self.width)])
+
+    def encode(self, column: str, values: pl.Series, out: FloatArray, counts: Counts) -> None:
+        """Write the encoded columns into `out`, shape (rows, width)."""
+        if self.knots is None:
+            raise TreatyError(
+                f'the knots of column "{column}" have not been placed yet: treaty fit does that, on '
+                "public rows"
+            )
+        numbers = as_numbers(column, values, counts)
+        absent = np.isnan(numbers)
+        knots = np.array(self.knots)
+        inside = np.clip(
+            clamp(column, numbers, self.bounds, self.missing, counts), knots[0], knots[-1]
+        )
+        left = np.clip(np.searchsorted(knots, inside, side="right") - 1, 0, len(knots) - 2)
+        right = (inside - knots[left]) / (knots[left + 1] - knots[left])
+        out[:] = 0.0
+        known = np.flatnonzero(~absent) if self.missing is None else np.arange(len(inside))
+        out[known, left[known]] = 1.0 - right[known]
+        out[known, left[known] + 1] = right[known]
+
+    def placed(self, numbers: FloatArray) -> "Hats":
+        """Return it with its knots at evenly spaced quantiles of public numbers.
+
+        Where quantiles coincide, the widest gaps between knots are halved instead: there are as many
+        knots as the treaty says.
+        """
+        if self.quantiles is None:
+            return self
+        low, high = self.bounds
+        known = np.clip(numbers[~np.isnan(numbers)], low, high)
+        if not len(known):
+            known = np.array(self.bounds)
+        found = np.unique(np.quantile(known, np.linspace(0.0, 1.0, self.quantiles)))
+        apart = np.append(True, np.diff(found) > 1e-6 * (high - low))
+        knots = found[apart]
+        while len(knots) < self.quantiles:
+            ends = np.unique([low, *knots, high])
+            widest = int(np.diff(ends).argmax())
+            knots = np.sort(np.append(knots, 0.5 * (ends[widest] + ends[widest + 1])))
+        return self.model_copy(update={"knots": tuple(knots.tolist()), "quantiles": None})
+
+
 class OneHot(Plain):
     """A category as one column each, 0 or 1. Unknown and missing values are all 0, and counted.
 
@@ -93,6 +187,7 @@ class OneHot(Plain):
 
     kind: Literal["one-hot"]
     categories: Annotated[tuple[str, ...], Field(min_length=1, max_length=2000)]
+    sparse: ClassVar[bool] = True
 
     _categories_distinct = field_validator("categories")(_distinct)
 
@@ -126,6 +221,7 @@ class Ordinal(Plain):
 
     kind: Literal["ordinal"]
     categories: Annotated[tuple[str, ...], Field(min_length=2)]
+    sparse: ClassVar[bool] = False
 
     _categories_distinct = field_validator("categories")(_distinct)
 
@@ -149,7 +245,7 @@ class Ordinal(Plain):
         out[:, 0] = np.where(position >= 0, place, 0.0)
 
 
-Feature = Annotated[Number | OneHot | Ordinal, Field(discriminator="kind")]
+Feature = Annotated[Number | Hats | OneHot | Ordinal, Field(discriminator="kind")]
 
 
 class Target(Plain):
@@ -162,6 +258,8 @@ class Target(Plain):
         rescale: for a number: whether the bounds are mapped to [−1, 1] for training (predictions
             come back in the user's own units).
         labels: for a label: the two values, the negative one first; −1 and +1 if not given.
+        unit: for people: what a number is counted in, such as "minutes".
+        label: for people: what the target is, such as "late arrival".
     """
 
     column: str
@@ -169,6 +267,8 @@ class Target(Plain):
     missing: float | None = None
     rescale: bool = True
     labels: tuple[str, str] | None = None
+    unit: Annotated[str, Field(max_length=60)] = ""
+    label: Annotated[str, Field(max_length=60)] = ""
 
     @model_validator(mode="after")
     def _number_or_label(self) -> "Target":
@@ -190,7 +290,7 @@ class Target(Plain):
         return self.bounds
 
     @property
-    def unit(self) -> tuple[float, float]:
+    def scaling(self) -> tuple[float, float]:
         """(centre, scale) with which an encoded target goes back to the user's units."""
         if self.bounds is None or not self.rescale:
             return (0.0, 1.0)
@@ -203,7 +303,7 @@ class Target(Plain):
             return self._encode_label(values, counts)
         numbers = as_numbers(self.column, values, counts)
         clamped = clamp(self.column, numbers, self.bounds, self.missing, counts)
-        centre, scale = self.unit
+        centre, scale = self.scaling
         return np.clip((clamped - centre) / scale, *self.interval)
 
     def _encode_label(self, values: pl.Series, counts: Counts) -> FloatArray:

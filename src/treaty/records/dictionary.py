@@ -48,7 +48,9 @@ class DictionaryTerms(Plain):
 
     Args:
         standardise: "bounds" maps public bounds to [−1, 1] and needs no public rows; "public"
-            subtracts the public rows' mean and divides by their standard deviation.
+            subtracts the public rows' mean and divides by their standard deviation; "frequency" does
+            so with numbers, and divides categories and hats, which stay sparse, by the root of how
+            frequent they are: the least noise for records made of categories.
         components: keep this many principal components of the public rows.
         whiten: divide each component by its public standard deviation.
         fourier: random Fourier features on top.
@@ -58,7 +60,7 @@ class DictionaryTerms(Plain):
         intercept: the value of the constant column; 0 for none.
     """
 
-    standardise: Literal["bounds", "public"] = "bounds"
+    standardise: Literal["bounds", "public", "frequency"] = "bounds"
     components: int | None = None
     whiten: bool = False
     fourier: Fourier | None = None
@@ -86,7 +88,7 @@ class DictionaryTerms(Plain):
     def needs_public_rows(self) -> bool:
         """Whether it has to be fitted."""
         return (
-            self.standardise == "public"
+            self.standardise != "bounds"
             or self.components is not None
             or self.fourier is not None
             or self.radius_quantile is not None

@@ -14,7 +14,7 @@ from treaty.errors import TreatyError
 from treaty.fitness import MomentRisk, Moments, Risk, RowRisk
 from treaty.fitness.risk import has_moments
 from treaty.losses import Domain, Loss
-from treaty.records.columns import Feature, Target
+from treaty.records.columns import Feature, Target, as_numbers
 from treaty.records.counts import Counts
 from treaty.records.dictionary import Dictionary, DictionaryTerms
 from treaty.records.fitting import bounds_dictionary, encoded_columns, fit_dictionary
@@ -81,6 +81,32 @@ class Encoder:
             _check_enough(source, counts)
             assert moments is not None
             return MomentRisk(moments), counts
+        return self._kept(loss, source, blocks, counts)
+
+    def rows(self, loss: Loss, source: Source) -> tuple[RowRisk, Counts]:
+        """Return the records of a source as a risk that keeps every row, whatever the loss."""
+        counts = Counts()
+        return self._kept(loss, source, self.blocks(source, counts), counts)
+
+    def judged(self, loss: Loss, source: Source) -> tuple[RowRisk, FloatArray, Counts]:
+        """Return the records of a source as rows, and what is true of each as the user writes it.
+
+        Numbers are not clamped there, and missing ones are not a number; labels are −1 and +1.
+        """
+        risk, counts = self.rows(loss, source)
+        if self.target.bounds is None:
+            return risk, risk.y, counts
+        column = self.target.column
+        parts = [as_numbers(column, f[column], Counts()) for f in source.blocks([column])]
+        return risk, np.concatenate(parts), counts
+
+    def _kept(
+        self,
+        loss: Loss,
+        source: Source,
+        blocks: Iterator[tuple[FloatArray, FloatArray]],
+        counts: Counts,
+    ) -> tuple[RowRisk, Counts]:
         x, y = _collect(blocks, self.dictionary.dimension)
         _check_enough(source, counts)
         return RowRisk(loss, x, y), counts

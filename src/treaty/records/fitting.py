@@ -8,8 +8,10 @@ import numpy as np
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.limits import SMALLEST
-from treaty.records.columns import Feature
+from treaty.records.columns import Feature, Hats, as_numbers
+from treaty.records.counts import Counts
 from treaty.records.dictionary import Dictionary, DictionaryTerms, Fourier, Vector, lengths
+from treaty.records.sources import Source
 
 
 def bounds_dictionary(terms: DictionaryTerms, features: Mapping[str, Feature]) -> Dictionary:
@@ -42,9 +44,9 @@ def fit_dictionary(
     if terms.components is not None and terms.components > len(names):
         raise TreatyError(f"{terms.components} components cannot come out of {len(names)} columns")
     centre, scale = _from_bounds(features)
-    if terms.standardise == "public":
+    if terms.standardise != "bounds":
         centre = encoded.mean(axis=0)
-        numeric = np.array([f.kind != "one-hot" for f in features.values() for _ in range(f.width)])
+        numeric = np.array([not f.sparse for f in features.values() for _ in range(f.width)])
         spread = encoded.std(axis=0)
         flat = spread <= 1e-9 * np.abs(scale)
         for name in (n for n, s, m in zip(names, flat, numeric, strict=True) if m and s):
@@ -52,7 +54,12 @@ def fit_dictionary(
                 f'column "{name}" is constant in the public rows, so it cannot be standardised: '
                 "leave it out, or give public rows in which it varies"
             )
-        scale = np.where(numeric, spread, 1.0)
+        others = np.ones(len(names))
+        if terms.standardise == "frequency":
+            centre = np.where(numeric, centre, 0.0)
+            # As if one more row had every category: one that no public row has is rare, not absent.
+            others = np.sqrt((np.square(encoded).sum(axis=0) + 1.0) / (rows + 1.0))
+        scale = np.where(numeric, spread, others)
     z = (encoded - centre) / scale
     directions = None
     if terms.components is not None:
@@ -80,6 +87,29 @@ def fit_dictionary(
     return fitted.model_copy(update={"radius": radius})
 
 
+def place_knots(features: Mapping[str, Feature], public: Source | None) -> dict[str, Feature]:
+    """Return the columns with every knot placed, at quantiles of public rows where there are to be any.
+
+    Args:
+        features: the columns.
+        public: public rows; without any, knots are spread evenly between the bounds.
+    """
+    open_ = [c for c, f in features.items() if isinstance(f, Hats) and f.knots is None]
+    found: dict[str, list[FloatArray]] = {column: [np.zeros(0)] for column in open_}
+    counts = Counts()
+    for frame in public.blocks(open_) if public is not None and open_ else ():
+        for column in open_:
+            try:
+                found[column].append(as_numbers(column, frame[column], counts))
+            except TreatyError as error:
+                raise TreatyError(f"{public.label if public else ''}: {error}") from error
+        counts.rows += len(frame)
+    return {
+        column: feature.placed(np.concatenate(found[column])) if column in found else feature  # pyright: ignore[reportAttributeAccessIssue]
+        for column, feature in features.items()
+    }
+
+
 def digest(encoded: FloatArray) -> str:
     """Return a digest of encoded rows."""
     return hashlib.sha256(np.ascontiguousarray(encoded).tobytes()).hexdigest()[:16]
@@ -94,7 +124,7 @@ def _from_bounds(features: Mapping[str, Feature]) -> tuple[FloatArray, FloatArra
     centre: list[float] = []
     scale: list[float] = []
     for feature in features.values():
-        if feature.kind == "one-hot":
+        if feature.sparse:
             centre += [0.0] * feature.width
             scale += [1.0] * feature.width
         else:

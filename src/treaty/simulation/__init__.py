@@ -3,3 +3,4 @@
 from treaty.simulation.grid import sweep as sweep
 from treaty.simulation.simulation import Simulation as Simulation
 from treaty.simulation.simulation import simulate as simulate
+from treaty.simulation.simulation import simulated_models as simulated_models

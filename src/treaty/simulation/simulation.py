@@ -1,6 +1,6 @@
 """Many runs of one learner at once, with simulated noise."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -79,21 +79,48 @@ def simulate(
         measured_with: the yardstick, if it is at hand; θ* is the dear part of a short run.
         progress: called with (round, rounds) now and then.
     """
+    driver = _driver(plan, runs)
+    learner = driver.learner
+    stick = yardstick(plan.problem, risks) if measured_with is None else measured_with
+    wanted = _wanted(record, learner.rounds)
+    recorder = _Recorder(stick, len(wanted), runs)
+    models = learner.model
+    if 0 in wanted:
+        recorder.take(models)
+    for k, models in _rounds(driver, risks, runs, seed):
+        if k in wanted:
+            recorder.take(models)
+        if progress is not None and (k % 50 == 0 or learner.finished):
+            progress(k, learner.rounds)
+    return Simulation(np.array(sorted(wanted)), recorder.psi(), models, stick, learner)
+
+
+def simulated_models(
+    plan: Plan, risks: Mapping[str, Risk], *, runs: int, seed: int = 0
+) -> FloatArray:
+    """Return the models that so many trainings come to, shape (runs, p), and measure nothing."""
+    driver = _driver(plan, runs)
+    every = [models for _, models in _rounds(driver, risks, runs, seed)]
+    return every[-1] if every else driver.learner.model
+
+
+def _driver(plan: Plan, runs: int) -> Driver:
     if runs < 1:
         raise TreatyError(f"at least 1 run is needed, not {runs}")
-    driver = Driver(plan, runs)
-    learner = driver.learner
+    return Driver(plan, runs)
+
+
+def _rounds(
+    driver: Driver, risks: Mapping[str, Risk], runs: int, seed: int
+) -> Iterator[tuple[int, FloatArray]]:
+    """Take a learner through its rounds; give each round's number and the models after it."""
+    plan, learner = driver.plan, driver.learner
     clock_seed, noise_seed = np.random.SeedSequence(seed).spawn(2)
     clocks = PoissonClocks(plan.timetables, np.random.default_rng(clock_seed), runs)
     records = SimulatedRecords(plan, risks)
     noise = SimulatedNoise(plan, np.random.default_rng(noise_seed), runs)
-    stick = yardstick(plan.problem, risks) if measured_with is None else measured_with
-    wanted = _wanted(record, learner.rounds)
-    recorder = _Recorder(stick, len(wanted), runs)
     frozen = _Frozen(runs)
     everybody = np.zeros(runs, dtype=np.int64)
-    if 0 in wanted:
-        recorder.take(learner.model)
     for k in driver.rounds():
         bloc = everybody if learner.synchronous else clocks.next()
         if frozen.stop(bloc == NOBODY, learner.model):
@@ -102,13 +129,7 @@ def simulate(
         if not noise.silent:
             answer = answer + noise.next(bloc)
         driver.tell_mean(bloc, answer)
-        if k in wanted:
-            recorder.take(frozen.models(learner.model))
-        if progress is not None and (k % 50 == 0 or learner.finished):
-            progress(k, learner.rounds)
-    return Simulation(
-        np.array(sorted(wanted)), recorder.psi(), frozen.models(learner.model), stick, learner
-    )
+        yield k, frozen.models(learner.model)
 
 
 def _wanted(record: Record, rounds: int) -> frozenset[int]:

@@ -35,6 +35,9 @@ class LossTerms(Plain):
         parameters: the loss's own numbers, such as delta for huber.
         clip: clip every record's gradient to this norm; not at all if not given.
         clip_norm: the norm of the clip; the mechanism's own if not given.
+        class_weights: for labels: how much a record with each label counts, such as {fraud = 50}, 1 if
+            not given; or "balanced": by how rare each label is among public rows, which fitting the
+            treaty's dictionary replaces by numbers.
         ridge: λ in g(θ) = (λ/2)‖θ‖².
         theta_max: Θ = {‖θ‖∞ ≤ theta_max}; may be inf for a loss whose gradient is bounded anyway.
     """
@@ -45,6 +48,7 @@ class LossTerms(Plain):
     parameters: dict[str, float] = {}
     clip: float | None = None
     clip_norm: Norm | None = None
+    class_weights: dict[str, float] | Literal["balanced"] | None = None
     ridge: float = 0.0
     theta_max: float = math.inf
 
@@ -52,6 +56,9 @@ class LossTerms(Plain):
     def _positive(self) -> "LossTerms":
         if self.clip is not None:
             check_size("clip", self.clip)
+        if isinstance(self.class_weights, dict):
+            for label, weight in self.class_weights.items():
+                check_size(f"class_weights.{label}", weight)
         check_size("ridge", self.ridge, zero=True)
         check_size("theta_max", self.theta_max, infinite=True)
         for name, number in self.parameters.items():
@@ -63,7 +70,7 @@ class TrainingTerms(Plain):
     """How the model is trained.
 
     Args:
-        method: shrinking-steps, averaged-subgradient, one-at-a-time or one-shot.
+        method: shrinking-steps, averaged-subgradient, one-at-a-time, one-shot or blended-step.
         horizon: T.
         parameters: the method's own numbers; derived from the problem if not given.
         mechanism: laplace or gaussian.
@@ -71,7 +78,8 @@ class TrainingTerms(Plain):
         overlap: κ, in how many datasets one record may sit.
         blocs: lists of parties that answer together as one (asynchronous only).
         frequency_scaling: off, declared or observed (asynchronous only).
-        start: "zero", or "public": the best model of the public rows.
+        start: "zero"; "public": the best model of the public rows; "tuned": the same with a ridge by
+            cross-validation on these rows.
     """
 
     method: str
@@ -82,7 +90,7 @@ class TrainingTerms(Plain):
     overlap: Annotated[int, Field(strict=True)] = 1
     blocs: tuple[tuple[str, ...], ...] = ()
     frequency_scaling: Literal["off", "declared", "observed"] = "off"
-    start: Literal["zero", "public"] = "zero"
+    start: Literal["zero", "public", "tuned"] = "zero"
 
     @field_validator("horizon")
     @classmethod

@@ -6,15 +6,23 @@ from typing import Any
 
 from treaty.terms.document import Treaty
 
+LATER = (("target", "unit"), ("target", "label"), ("loss", "class_weights"))
+"""Fields that the document got after treaties had been ratified without them."""
+
 
 def canonical(treaty: Treaty) -> str:
     """Return the one text of everything a treaty means: defaults filled in, keys sorted.
 
     Numbers that mean the same are written the same: an int where a float belongs has become a
-    float when the document was read, and −0 becomes 0.
+    float when the document was read, and −0 becomes 0. What the document could not say at first is left
+    out where it says nothing, so that treaties keep the fingerprints under which they were ratified.
     """
+    data = treaty.model_dump(mode="python")
+    for section, name in LATER:
+        if not data[section][name]:
+            del data[section][name]
     return json.dumps(
-        _plain(treaty.model_dump(mode="python")),
+        _plain(data),
         sort_keys=True,
         separators=(",", ":"),
         ensure_ascii=False,

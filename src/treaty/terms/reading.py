@@ -1,24 +1,88 @@
 """What a treaty means to the rest of the program: encoder, problem and plan."""
 
+import numpy as np
+
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.fitness import Problem
-from treaty.losses import Clipped, loss_named
+from treaty.losses import Clipped, Weighted, loss_named
 from treaty.models.model import Model
 from treaty.plans import Party, Plan
 from treaty.privacy import Budget, mechanism_named
-from treaty.records import Encoder, SourceLike, dictionary_for, open_source
+from treaty.records import Counts, Encoder, Source, SourceLike, dictionary_for, open_source
+from treaty.records.fitting import place_knots
 from treaty.terms.document import Treaty
 from treaty.terms.fingerprints import fingerprint
 
 
 def fit(treaty: Treaty, public: SourceLike | None) -> Treaty:
     """Return the treaty with its dictionary in place, fitted on public rows where it has to be."""
+    source = None if public is None else open_source(public)
+    treaty = with_class_weights(treaty, source)
     if treaty.fitted is not None:
         return treaty
-    source = None if public is None else open_source(public)
+    treaty = with_knots(treaty, source)
     fitted = dictionary_for(treaty.dictionary, treaty.features, source)
     return treaty.model_copy(update={"fitted": fitted})
+
+
+def settled(treaty: Treaty, public: Source | None) -> Treaty:
+    """Return the treaty with everything in place that public rows decide, but for the dictionary."""
+    return with_knots(with_class_weights(treaty, public), public)
+
+
+def with_knots(treaty: Treaty, public: Source | None) -> Treaty:
+    """Return the treaty with the knots of its hats placed, on public rows where there are any."""
+    placed = place_knots(treaty.features, public)
+    return treaty if placed == treaty.features else treaty.model_copy(update={"features": placed})
+
+
+def with_class_weights(treaty: Treaty, public: Source | None) -> Treaty:
+    """Return the treaty with "balanced" class weights as numbers: m/(2·rows with the label)."""
+    if treaty.loss.class_weights != "balanced":
+        return treaty
+    if public is None:
+        raise TreatyError(
+            "loss.class_weights: balanced weights are counted on public rows: give some with `public`, "
+            "or write numbers"
+        )
+    labels = treaty.target.labels or ("-1", "1")
+    found = np.concatenate(
+        [np.zeros(0)]
+        + [
+            treaty.target.encode(frame[treaty.target.column], Counts())
+            for frame in public.blocks([treaty.target.column])
+        ]
+    )
+    counted = {labels[0]: int(np.sum(found < 0)), labels[1]: int(np.sum(found > 0))}
+    rare = [label for label, count in counted.items() if count == 0]
+    if rare:
+        raise TreatyError(
+            f"{public.label}: no public row has the label {rare[0]}, so weights cannot be balanced: "
+            "give more rows, or write numbers"
+        )
+    weights = {label: len(found) / (2 * count) for label, count in counted.items()}
+    loss = treaty.loss.model_copy(update={"class_weights": weights})
+    return treaty.model_copy(update={"loss": loss})
+
+
+def class_weights(treaty: Treaty) -> tuple[float, float] | None:
+    """Return how much a record with the negative and with the positive label counts, if not alike."""
+    given = treaty.loss.class_weights
+    if given is None:
+        return None
+    if given == "balanced":
+        raise TreatyError(
+            "loss.class_weights: balanced weights have not been counted yet: treaty fit does that, on "
+            "public rows"
+        )
+    labels = treaty.target.labels or ("-1", "1")
+    strange = sorted(set(given) - set(labels))
+    if strange:
+        raise TreatyError(
+            f"loss.class_weights: there is no label {strange[0]}; there are {labels[0]} and {labels[1]}"
+        )
+    return given.get(labels[0], 1.0), given.get(labels[1], 1.0)
 
 
 def encoder_of(treaty: Treaty) -> Encoder:
@@ -40,6 +104,9 @@ def problem_of(treaty: Treaty) -> Problem:
         )
     if not loss.labels and treaty.target.bounds is None:
         raise TreatyError(f"target.bounds: the {terms.name} loss learns numbers: give their bounds")
+    weights = class_weights(treaty)
+    if weights is not None:
+        loss = Weighted(loss, *weights)
     if terms.clip is not None:
         loss = Clipped(loss, terms.clip, terms.clip_norm)
     problem = Problem(
@@ -102,6 +169,7 @@ def model_of(treaty: Treaty, theta: FloatArray) -> Model:
         dictionary=treaty.fitted,
         loss=treaty.loss.name,
         parameters=treaty.loss.parameters,
+        class_weights=class_weights(treaty),
         theta=tuple(theta.tolist()),
     )
 

@@ -96,7 +96,7 @@ def _shown(value: object) -> str:
 def _sentence(error: ValidationError) -> str:
     """Say the first thing that is wrong, and where."""
     first = error.errors()[0]
-    skip = {"number", "one-hot", "ordinal"}
+    skip = {"number", "hats", "one-hot", "ordinal"}
     place = ".".join(
         str(part + 1) if isinstance(part, int) else part
         for part in first["loc"]
@@ -108,7 +108,7 @@ def _sentence(error: ValidationError) -> str:
     elif first["type"] == "extra_forbidden":
         message = "is not a known field"
     elif first["type"] in ("union_tag_not_found", "union_tag_invalid"):
-        place, message = f"{place}.kind", 'must be "number", "one-hot" or "ordinal"'
+        place, message = f"{place}.kind", 'must be "number", "hats", "one-hot" or "ordinal"'
     elif first["type"] != "value_error":
         message = f"{message[0].lower()}{message[1:]}, not {_shown(first['input'])}"
     more = error.error_count() - 1

@@ -70,7 +70,7 @@ def assemble(
     surveyed = None if public is None else survey_of(treaty, public)
     if surveyed is not None:
         plan = plan.informed_by(surveyed)
-    elif plan.begin == "public":
+    elif plan.begin != "zero":
         raise TreatyError(
             "training.start: to start from the public model, give public rows with `public`"
         )
@@ -80,8 +80,7 @@ def assemble(
 def survey_of(treaty: Treaty, public: SourceLike) -> Survey:
     """Return what public rows tell a learner under a treaty whose dictionary is in place."""
     problem = problem_of(treaty)
-    risk, _ = encoder_of(treaty).risk(problem.fitness_loss, open_source(public))
-    return survey(problem, risk)
+    return survey(problem, encoder_of(treaty).rows(problem.fitness_loss, open_source(public))[0])
 
 
 def sources(

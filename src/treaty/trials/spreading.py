@@ -61,7 +61,7 @@ def _end_with(parent: int) -> None:
     Where psutil is installed, loky takes records that a process keeps for later work for a memory leak,
     and replaces the process, which then has to read them again. It is told not to look.
     """
-    process_executor._USE_PSUTIL = False
+    process_executor._USE_PSUTIL = False  # pyright: ignore[reportPrivateUsage]
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -3,7 +3,8 @@
 import numpy as np
 
 from treaty.arrays import FloatArray
-from treaty.fitness import MomentRisk, Moments, Risk
+from treaty.fitness.moments import Moments
+from treaty.fitness.risk import MomentRisk, Risk
 from treaty.losses import Loss
 
 

@@ -1,0 +1,105 @@
+"""An owner's own model, shrunk towards a shared one as far as its own records say."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from treaty.adaptation.metrics import Metric, by_columns
+from treaty.adaptation.own_records import OwnRecords
+from treaty.adaptation.path import STRONGEST
+from treaty.arrays import FloatArray
+from treaty.fitness import best_constant
+
+STRENGTHS = (*np.geomspace(1e-3, 1e3, 19).tolist(), math.inf)
+"""λ that are tried: from 1/1000 of the shared model's own curvature to nothing but the shared model."""
+
+
+@dataclass(frozen=True, eq=False)
+class Adapted:
+    """A model of an owner's own.
+
+    Args:
+        theta: θ.
+        strength: λ; infinite for the very model it is held near to, at the owner's own level if that is
+            free.
+        metric: in which metric it is held near.
+        score: the mean loss on parts of the own records that were left out in turn, and what is added
+            to it for a weak ridge.
+    """
+
+    theta: FloatArray
+    strength: float
+    metric: Metric
+    score: float
+
+    @property
+    def pull(self) -> FloatArray:
+        """The matrix K of ½(θ − θ₀)ᵀK(θ − θ₀) that it was found with."""
+        return min(self.strength, STRONGEST) * self.metric.matrix
+
+
+def alone(records: OwnRecords, left_out: frozenset[int] = frozenset()) -> Adapted:
+    """Return what a sensible analyst makes of the own records alone: a ridge, by cross-validation."""
+    seen = records.without(left_out)
+    constant = best_constant(records.problem, seen)
+    metric = by_columns(records.problem, seen, constant, f"columns without {sorted(left_out)}")
+    return _nearest(records, constant[None], [metric], left_out)[0]
+
+
+def adapt(
+    records: OwnRecords,
+    anchors: FloatArray,
+    metrics: Sequence[Metric],
+    left_out: frozenset[int] = frozenset(),
+) -> list[Adapted]:
+    """Adapt shared models to an owner's own records, by cross-validation on them.
+
+    Each is a model near the shared one, or that of the own records alone where these speak against the
+    shared one.
+
+    Args:
+        records: the owner's own.
+        anchors: the shared models, shape (models, p).
+        metrics: in which metrics a model may be held near.
+        left_out: parts of the records that nothing is to be seen of.
+    """
+    own = alone(records, left_out)
+    near = _nearest(records, anchors, metrics, left_out)
+    return [own if own.score < model.score else model for model in near]
+
+
+def _nearest(
+    records: OwnRecords,
+    anchors: FloatArray,
+    metrics: Sequence[Metric],
+    left_out: frozenset[int],
+) -> list[Adapted]:
+    """Return the model near each anchor that does best on parts left out in turn."""
+    inner = [k for k in records.parts if k not in left_out]
+    scores = np.zeros((len(anchors), len(metrics), len(STRENGTHS)))
+    for k in inner:
+        weight = records.part(k).n
+        for j, metric in enumerate(metrics):
+            models = records.path(metric, left_out | {k}).models(anchors, STRENGTHS)
+            scores[:, j] += weight * records.part(k).value(models)
+    seen = sum(records.part(k).n for k in inner)
+    scores /= seen
+    scores += _for_weakness(records, scores.min(axis=(1, 2), keepdims=True), seen)
+    chosen: list[Adapted] = []
+    for anchor, score in zip(anchors, scores, strict=True):
+        j, s = (int(index) for index in np.unravel_index(int(score.argmin()), score.shape))
+        theta = records.path(metrics[j], left_out).exact(anchor, STRENGTHS[s])
+        chosen.append(Adapted(theta, STRENGTHS[s], metrics[j], float(score[j, s])))
+    return chosen
+
+
+def _for_weakness(records: OwnRecords, lowest: FloatArray, seen: int) -> FloatArray:
+    """Return what a ridge's weakness adds to its score: half of −log of a prior λ/(1 + λ), per record.
+
+    Scores of few records are mostly chance, and many strengths are tried: before it leaves a model
+    behind, an owner of 20 records has to have a reason. With many records it is nothing.
+    """
+    unit = 0.5 if records.problem.fitness_loss.labels else lowest
+    return unit * (np.log1p(1.0 / np.array(STRENGTHS)) / seen)

@@ -1,0 +1,62 @@
+"""In which metric an owner's own model stays near to another one."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from treaty.arrays import FloatArray
+from treaty.fitness import Problem, Risk, curvature_of
+
+DIAGONAL = 0.1
+"""How far a metric is shrunk towards its diagonal: columns that few rows have are not left free."""
+
+
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """What being away from a model by d costs: ½dᵀMd.
+
+    Args:
+        name: what tells it from other metrics of the same records.
+        matrix: M.
+    """
+
+    name: str
+    matrix: FloatArray
+
+
+def in_predictions(problem: Problem, rows: Risk, theta: FloatArray) -> tuple[Metric, ...]:
+    """Return the metrics of predictions on some rows: with the level held, and with it free.
+
+    M is the curvature of the mean loss of the rows at a model: ½dᵀMd is by how much predictions differ,
+    as the loss sees it. With the level free, a constant shift of all predictions costs nothing.
+
+    Args:
+        problem: what is learnt.
+        rows: public rows; or, without any, the owner's own.
+        theta: where the curvature is taken.
+    """
+    curvature = curvature_of(problem, rows, theta)
+    diagonal = np.diag(np.diag(curvature))
+    held = (1 - DIAGONAL) * curvature + DIAGONAL * diagonal
+    held += 1e-6 * float(np.trace(held)) / len(held) * np.eye(len(held))
+    metrics = [Metric("level held", held)]
+    if problem.intercept is not None:
+        metrics.append(Metric("level free", without_level(held, problem.intercept)))
+    return tuple(metrics)
+
+
+def by_columns(problem: Problem, rows: Risk, theta: FloatArray, name: str) -> Metric:
+    """Return the metric of an ordinary ridge: every column by its own size, the level free."""
+    sizes = np.diag(curvature_of(problem, rows, theta))
+    matrix = np.diag(sizes + 1e-6 * float(sizes.mean()))
+    if problem.intercept is not None:
+        matrix = without_level(matrix, problem.intercept)
+    return Metric(name, matrix)
+
+
+def without_level(matrix: FloatArray, intercept: int) -> FloatArray:
+    """Return the metric min over t of (d + te)ᵀM(d + te): a shift of the constant column is free."""
+    moved = matrix[intercept]
+    free = matrix - np.outer(moved, moved) / moved[intercept]
+    free[intercept, :] = free[:, intercept] = 0.0
+    return free

@@ -1,0 +1,68 @@
+"""An owner's own records in parts, each of which can be left out: the ground of cross-validation."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from treaty.adaptation.metrics import Metric
+from treaty.adaptation.path import Path, path_of
+from treaty.arrays import FloatArray, IntArray
+from treaty.errors import TreatyError
+from treaty.fitness import Problem, Risk, RowRisk, pooled, risk_of
+
+PARTS = 5
+
+
+class OwnRecords:
+    """Records (x, y) of one owner, cut at random into parts.
+
+    Paths are kept: every anchor that is adapted to the same records shares their decompositions.
+
+    Args:
+        problem: what is learnt.
+        x: features.
+        y: targets, as they are learnt.
+        parts: into how many parts.
+        seed: of the cut.
+    """
+
+    def __init__(
+        self, problem: Problem, x: FloatArray, y: FloatArray, parts: int = PARTS, seed: int = 0
+    ) -> None:
+        if len(y) < 2 * parts:
+            raise TreatyError(
+                f"{len(y)} records are too few to be cut into {parts} parts of at least 2"
+            )
+        self.problem, self.x, self.y = problem, x, y
+        part = np.random.default_rng(seed).permutation(np.arange(len(y)) % parts)
+        self.rows: list[IntArray] = [np.flatnonzero(part == k) for k in range(parts)]
+        loss = problem.fitness_loss
+        self._risks = [risk_of(loss, x[rows], y[rows]) for rows in self.rows]
+        self._paths: dict[tuple[frozenset[int], str], Path] = {}
+
+    @property
+    def parts(self) -> range:
+        """The numbers of the parts."""
+        return range(len(self.rows))
+
+    def part(self, number: int) -> Risk:
+        """Return one part."""
+        return self._risks[number]
+
+    def without(self, left_out: Iterable[int]) -> Risk:
+        """Return all records but those of some parts."""
+        out = set(left_out)
+        return pooled([risk for k, risk in enumerate(self._risks) if k not in out])
+
+    def rows_without(self, left_out: Iterable[int]) -> RowRisk:
+        """Return all records but those of some parts, as rows."""
+        out = set(left_out)
+        kept = np.concatenate([rows for k, rows in enumerate(self.rows) if k not in out])
+        return RowRisk(self.problem.fitness_loss, self.x[kept], self.y[kept])
+
+    def path(self, metric: Metric, left_out: frozenset[int]) -> Path:
+        """Return the path of all records but those of some parts, in a metric."""
+        key = (left_out, metric.name)
+        if key not in self._paths:
+            self._paths[key] = path_of(self.problem, self.without(left_out), metric.matrix)
+        return self._paths[key]

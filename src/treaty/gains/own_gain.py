@@ -1,0 +1,232 @@
+"""One owner's own question, answered: its errors on its own records, and what joining does to them."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from treaty.arrays import FloatArray
+from treaty.errors import TreatyError
+from treaty.gains.competing import ADAPTED, ALONE, CEILING, PUBLIC, RIVALS, TOGETHER, adapted
+from treaty.gains.judging import RIVAL
+from treaty.measures import MEASURES, Comparison, Errors, Estimate, measures_for
+from treaty.records import Target
+
+Decision = Literal["join", "small", "stay away", "too close"]
+WORTHWHILE = 0.01
+
+
+@dataclass(frozen=True)
+class OwnGain:
+    """What joining does to one owner's predictions of its own records, out of sample.
+
+    Args:
+        name: the owner.
+        records: how many records it has.
+        target: the column that is predicted, with its unit and label.
+        models: the errors of every model by its name: alone, public, "public, adapted", together,
+            "together, adapted", and where all records are at hand, the ceiling.
+        rival: the best without joining, as the owner's own cross-validation picks it.
+        gain: by which share the shared model, adapted, lowers the error of that rival.
+        measure: the name of the measure that this is about.
+        worthwhile: the least share that matters to the owner.
+        clamped: the share of its targets that lie outside the treaty's bounds.
+        known: whether the shared model is known; else this is a forecast.
+        leans_to_join: whether joining is likelier to be right, even where it is too close to tell.
+    """
+
+    name: str
+    records: int
+    target: Target
+    models: Mapping[str, Errors]
+    rival: str
+    gain: Estimate
+    measure: str
+    worthwhile: float = WORTHWHILE
+    clamped: float = 0.0
+    known: bool = False
+    leans_to_join: bool = False
+
+    @property
+    def alone(self) -> Errors:
+        """The owner's own model, tuned."""
+        return self.models[ALONE]
+
+    @property
+    def public(self) -> Errors | None:
+        """The public model as it is."""
+        return self.models.get(PUBLIC)
+
+    @property
+    def public_adapted(self) -> Errors | None:
+        """The public model, adapted."""
+        return self.models.get(adapted(PUBLIC))
+
+    @property
+    def together(self) -> Errors:
+        """The shared model as it is."""
+        return self.models[TOGETHER]
+
+    @property
+    def adapted(self) -> Errors:
+        """The shared model, adapted."""
+        return self.models[ADAPTED]
+
+    @property
+    def ceiling(self) -> Errors | None:
+        """All records in one place without privacy, adapted."""
+        return self.models.get(adapted(CEILING))
+
+    @property
+    def decision(self) -> Decision:
+        """What the interval says: join, a small gain, stay away, or too close to tell."""
+        if self.gain.low > 0:
+            return "join" if self.gain.value >= self.worthwhile else "small"
+        return "stay away" if self.gain.high < 0 else "too close"
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "name": self.name,
+            "records": self.records,
+            "unit": self.target.unit,
+            "label": self.target.label,
+            "models": {name: errors.plain() for name, errors in self.models.items()},
+            "rival": self.rival,
+            "gain": self.gain.plain(),
+            "measure": self.measure,
+            "worthwhile": self.worthwhile,
+            "share_of_targets_clamped": self.clamped,
+            "shared_model_known": self.known,
+            "decision": self.decision,
+            "leans_to_join": self.leans_to_join,
+            "verdict": sentence(self),
+        }
+
+
+@dataclass(frozen=True)
+class Audience:
+    """Who asks, about which target, and what matters to it.
+
+    Args:
+        name: the owner.
+        target: the column that is predicted.
+        next_records: intervals are for errors on so many further records.
+        probabilities: whether scores are logarithms of odds.
+        shift: by how much class weights have raised them.
+        worthwhile: the least share that matters to the owner.
+    """
+
+    name: str
+    target: Target
+    next_records: int
+    probabilities: bool = False
+    shift: float = 0.0
+    worthwhile: float = WORTHWHILE
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.worthwhile < 1:
+            share = 100 * self.worthwhile
+            raise TreatyError(f"`worthwhile` must lie between 0% and 100%, not {share:g}%")
+
+
+def gain_from(
+    audience: Audience,
+    truth: FloatArray,
+    scores: Mapping[str, FloatArray],
+    picked: Mapping[str, int],
+) -> OwnGain:
+    """Measure held-out scores of an owner's records, and compare.
+
+    Args:
+        audience: who asks, about which target, and what matters to it.
+        truth: what was true of every record, as the user writes it.
+        scores: every model's scores θᵀx of every record, by its name, shape (draws, records).
+        picked: how often each rival was picked.
+    """
+    target = audience.target
+    labels = target.bounds is None
+    there = np.isfinite(truth)
+    centre, scale = target.scaling
+    predictions = {
+        key: (each[:, there] - audience.shift) if labels else centre + scale * each[:, there]
+        for key, each in scores.items()
+    }
+    measures = measures_for(labels=labels, probabilities=audience.probabilities)
+    compared = Comparison(truth[there], predictions, audience.next_records)
+    gain = compared.gain(ADAPTED, RIVAL, measures[0])
+    clamped = 0.0
+    if target.bounds is not None:
+        low, high = target.bounds
+        clamped = float(np.mean((truth[there] < low) | (truth[there] > high)))
+    return OwnGain(
+        name=audience.name,
+        records=len(truth),
+        target=target,
+        models={key: compared.errors(key, measures) for key in scores if key != RIVAL},
+        rival=max(picked, key=lambda key: (picked[key], -RIVALS.index(key))),
+        gain=gain,
+        measure=measures[0].name,
+        worthwhile=audience.worthwhile,
+        clamped=clamped,
+        known=True,
+        leans_to_join=gain.value > 0,
+    )
+
+
+ALTERNATIVES = {
+    ALONE: "your own model",
+    PUBLIC: "the public model as it is",
+    adapted(PUBLIC): "the public model adapted to your records",
+}
+
+
+def sentence(gain: OwnGain) -> str:
+    """Say in one sentence what a person who decides needs to know."""
+    share, low, high = (100 * end for end in (gain.gain.value, gain.gain.low, gain.gain.high))
+    alternative = ALTERNATIVES[gain.rival]
+    if gain.decision == "too close":
+        most = max(abs(low), abs(high))
+        return f"Too close to tell, and at most {most:.1f}% either way: {alternative} does as well."
+    before = gain.models[gain.rival].measures[gain.measure].value
+    measure = MEASURES[gain.measure]
+    after = measure.loss(before) * (1 - gain.gain.value)
+    after = 1 - after if measure.rises else after
+    what = _what(gain)
+    change = f"from {_shown(before)} to {_shown(after)}{_unit(gain)}"
+    sure = f"between {low:.1f}% and {high:.1f}%"
+    if gain.decision == "stay away":
+        verb = "has raised" if gain.known else "would raise"
+        return (
+            f"Stay away: joining {verb} {what} {change} ({-share:.1f}% worse); "
+            f"{alternative} is better."
+        )
+    verb = "has lowered" if gain.known else "would lower"
+    start = "Joining" if gain.decision == "join" else "A small gain: joining"
+    return (
+        f"{start} {verb} {what} {change} ({share:.1f}%, {sure}); your best alternative without "
+        f"joining is {alternative}."
+    )
+
+
+def _what(gain: OwnGain) -> str:
+    named = gain.target.label or gain.target.column
+    if gain.measure == "rmse":
+        return f"your error on your own records' {named}"
+    return f"the {MEASURES[gain.measure].words.split(',')[0]} of {named} on your own records"
+
+
+def _unit(gain: OwnGain) -> str:
+    if not MEASURES[gain.measure].in_unit:
+        return ""
+    return f" {gain.target.unit}" if gain.target.unit else ""
+
+
+def _shown(value: float) -> str:
+    """Return a number with as many digits as tell it apart: three, or four where the first is small."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    digits = max(0, 3 - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:.{min(digits, 6)}f}"

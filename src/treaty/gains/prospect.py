@@ -1,0 +1,161 @@
+"""What the shared model and an owner's own best one may be, as far as anybody can tell beforehand."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from treaty.arrays import FloatArray
+from treaty.errors import TreatyError
+from treaty.fitness import Risk, RowRisk, curvature_of
+from treaty.fitness.tilt import TiltedRisk
+from treaty.learners import Survey
+from treaty.plans import Plan
+from treaty.simulation import simulated_models
+
+DRAWS = 24
+
+
+@dataclass(frozen=True, eq=False)
+class Futures:
+    """Draws of what nobody knows yet, each of them one consistent world.
+
+    Args:
+        shared: the model that training together comes to, shape (draws, p).
+        best: the best model for the owner's own next records, shape (draws, p).
+        curvature: what being away from it costs there: an excess of ½dᵀHd, shape (p, p).
+    """
+
+    shared: FloatArray
+    best: FloatArray
+    curvature: FloatArray
+
+    def excess(self, models: FloatArray) -> FloatArray:
+        """Return what each draw's model costs more than the owner's best one, shape (draws,).
+
+        Args:
+            models: shape (draws, p), or (1, p) for the same model in every draw.
+        """
+        away = models - self.best
+        return 0.5 * np.einsum("di,ij,dj->d", away, self.curvature, away)
+
+
+class Prospect:
+    """Draws of the model that a plan would come to, before anybody else has shown anything.
+
+    Let θ₀ be the public model, u where the others' best model lies from there, and v where the owner's
+    own best one does. Public rows say that u scatters with covariance Σ. The owner differs from the
+    others: v − u scatters with T = τH⁻¹GH⁻¹, shaped like chance in a record's gradient. The mean
+    gradient of the owner's n records at θ₀ is −Hv, and chance G/n. From it τ is estimated, by how much
+    larger it is than Σ and chance make it, and drawn as well as that can be known; then v and u are
+    drawn from what is believed of them. For each draw the public rows are tilted so that their best
+    model is θ₀ + u, and the real learner trains on them, with the owner's own records among them and the
+    noise of the real plan.
+
+    Judging draws of a shared model on the owner's records would be wrong: nature's shared model lies as
+    near to the owner's own best as owners are alike, a draw that does not know of it lies farther off.
+    So each draw of the shared model is judged at its own draw of the owner's best model.
+
+    Args:
+        plan: the plan, informed by the public rows.
+        survey: what the public rows tell.
+        name: the owner that asks.
+        seed: of the draws.
+    """
+
+    def __init__(self, plan: Plan, survey: Survey, name: str, seed: int = 0) -> None:
+        if plan.party(name) is None:
+            raise TreatyError(f"{name} is not a party to this treaty")
+        self._plan, self._name, self._seed = plan, name, seed
+        problem, public = plan.problem, survey.risk
+        self._theta = problem.project(survey.tuned.theta)
+        p = len(self._theta)
+        self._mean = public.gradient(self._theta)
+        scatter = public.gradient_covariance(self._theta) - np.outer(self._mean, self._mean)
+        self._scatter = scatter + 1e-6 * float(np.trace(scatter)) / p * np.eye(p)
+        self._curvature = curvature_of(problem, public, self._theta)
+        size = float(np.trace(self._curvature)) / p
+        self._inverse = np.linalg.inv(self._curvature + 1e-3 * size * np.eye(p))
+        view = survey.view("tuned")
+        self._covariance, self._answered = view.covariance, view.curvature
+        self._stand_in = public.with_loss(problem.loss)
+
+    def futures(self, own: RowRisk, draws: int = DRAWS) -> Futures:
+        """Draw worlds that agree with the public rows and with an owner's own records.
+
+        Args:
+            own: the owner's own records, or those of them that may be seen.
+            draws: how many.
+        """
+        random = np.random.default_rng(self._seed)
+        own = RowRisk(self._plan.problem.fitness_loss, own.x, own.y)
+        curvature = curvature_of(self._plan.problem, own, self._theta)
+        away, others = self._believed(own, curvature, random, draws)
+        chance = np.linalg.cholesky(self._scatter) / np.sqrt(self._plan.total)
+        shared: list[FloatArray] = []
+        for off in others:
+            slope = -self._mean - self._answered @ off + chance @ random.standard_normal(len(off))
+            shared.append(self._trained(own, slope, int(random.integers(1 << 30))))
+        return Futures(np.stack(shared), self._theta + away, curvature)
+
+    def _trained(self, own: Risk, slope: FloatArray, seed: int) -> FloatArray:
+        """Train once, with the others' records tilted."""
+        plan = self._plan
+        others = TiltedRisk(self._stand_in, slope, self._theta)
+        mine = own.with_loss(plan.problem.loss)
+        records: Mapping[str, Risk] = {
+            party.name: mine if party.name == self._name else others for party in plan.parties
+        }
+        return simulated_models(plan, records, runs=1, seed=seed)[0]
+
+    def _believed(
+        self, own: Risk, curvature: FloatArray, random: np.random.Generator, draws: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return draws of v, the owner's best model, and of u, the others', less the public one."""
+        gradient, alike = own.gradient(self._theta), self._covariance
+        chance = self._scatter / own.n
+        one = self._inverse @ self._scatter @ self._inverse
+        best: list[FloatArray] = []
+        others: list[FloatArray] = []
+        for differ in self._differences(gradient, chance, curvature, one, random, draws):
+            both = alike + differ * one
+            through = curvature @ both
+            gain = _solved(through @ curvature + chance, through).T
+            best.append(-gain @ gradient + _draw(both - gain @ through, random))
+            back = _solved(both, alike).T
+            others.append(back @ best[-1] + _draw(alike - back @ alike, random))
+        return np.stack(best), np.stack(others)
+
+    def _differences(
+        self,
+        gradient: FloatArray,
+        chance: FloatArray,
+        curvature: FloatArray,
+        one: FloatArray,
+        random: np.random.Generator,
+        draws: int,
+    ) -> FloatArray:
+        """Return draws of τ: by how much the own gradient exceeds what chance makes of it.
+
+        gᵀG⁻¹g has mean tr(G⁻¹C) and variance 2tr((G⁻¹C)²), where C is the covariance of g: that of
+        chance in public rows and own records, and τ times what differences between owners make of it.
+        """
+        inverse = np.linalg.inv(self._scatter)
+        usual = inverse @ (curvature @ self._covariance @ curvature + chance)
+        unit = inverse @ curvature @ one @ curvature
+        measured, expected = float(gradient @ inverse @ gradient), float(np.trace(usual))
+        found = max(0.0, (measured - expected) / float(np.trace(unit)))
+        total = usual + found * unit
+        spread = np.sqrt(2 * float(np.sum(total * total.T)))
+        drawn = measured + spread * random.standard_normal(draws)
+        return np.maximum(0.0, (drawn - expected) / float(np.trace(unit)))
+
+
+def _solved(matrix: FloatArray, right: FloatArray) -> FloatArray:
+    return np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
+
+
+def _draw(covariance: FloatArray, random: np.random.Generator) -> FloatArray:
+    """Return a normal draw about 0; what rounding makes negative counts as 0."""
+    values, vectors = np.linalg.eigh(0.5 * (covariance + covariance.T))
+    return vectors @ (np.sqrt(np.maximum(values, 0.0)) * random.standard_normal(len(values)))

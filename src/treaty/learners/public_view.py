@@ -1,0 +1,71 @@
+"""What public rows tell a learner about the answers it is going to get."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from treaty.arrays import FloatArray
+from treaty.fitness import Problem, Risk, curvature_of
+from treaty.fitness.curvature import smoothed
+
+MOST_FITTED = 0.9
+"""A model of m rows is taken to have used up at most this share of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class PublicView:
+    """What is known, before anybody answers, about a mean gradient at the public model θ₀.
+
+    Args:
+        rows: m, how many public rows.
+        covariance: of θ* − θ₀, since θ₀ was found on few rows, shape (p, p).
+        curvature: by how much the gradient of f at θ₀, as owners answer it, moves with θ₀ − θ*, shape
+            (p, p).
+        scatter: the covariance of one record's clipped gradient at θ₀, shape (p, p).
+        answer: what owners would answer at θ₀ if it were the best model: where gradients are clipped,
+            by how much that moves the public rows' own mean gradient.
+    """
+
+    rows: int
+    covariance: FloatArray
+    curvature: FloatArray
+    scatter: FloatArray
+    answer: FloatArray
+
+
+def view_of(
+    problem: Problem, public: Risk, theta: FloatArray, pull: FloatArray, rows: int | None = None
+) -> PublicView:
+    """Return what public rows tell about answers at θ₀.
+
+    A model that minimises the mean loss and ½(θ − a)ᵀK(θ − a) over m rows lies about the optimum with
+    covariance (c/m)(H + K)⁻¹, where the covariance of one record's gradient is about c times the
+    curvature H, and K stands for what was believed before. c is raised for what the model has fitted
+    already: (1 − k/m)⁻² with k = tr((H + K)⁻¹H), as generalised cross-validation does.
+
+    Args:
+        problem: what is learnt; its loss is the clipped one that owners answer with.
+        public: the rows, under the loss that fitness is measured with.
+        theta: θ₀, a model of these rows.
+        pull: K, the ridge it was found with.
+        rows: m, if there are to be more or fewer rows than these.
+    """
+    m = public.n if rows is None else rows
+    curvature = curvature_of(problem, public, theta)
+    size = float(np.trace(curvature)) / len(curvature)
+    inverse = np.linalg.inv(curvature + pull + 1e-6 * size * np.eye(len(curvature)))
+    mean = public.gradient(theta)
+    scatter = public.gradient_covariance(theta) - np.outer(mean, mean)
+    used = float(np.trace(inverse @ curvature))
+    ratio = float(np.trace(inverse @ scatter)) / used
+    ratio /= (1 - min(used / public.n, MOST_FITTED)) ** 2
+    answered = public.with_loss(problem.loss)
+    clipped = answered.gradient(theta)
+    return PublicView(
+        rows=m,
+        covariance=np.asarray(ratio / m * inverse, dtype=np.float64),
+        curvature=public.with_loss(smoothed(problem.loss)).hessian(theta)
+        + problem.ridge * np.eye(len(theta)),
+        scatter=answered.gradient_covariance(theta) - np.outer(clipped, clipped),
+        answer=clipped - mean - problem.ridge * theta,
+    )

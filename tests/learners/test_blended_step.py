@@ -1,0 +1,149 @@
+"""One question, blended with public evidence: against Bayes' rule, by hand, and at its ends."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.problems import plan, problem, rows
+
+from treaty.errors import TreatyError
+from treaty.fitness import RowRisk, risk_of
+from treaty.learners import Brief, PublicView, survey, view_of
+from treaty.learners.blended_step import BlendedStep
+from treaty.learners.geometry import declared_geometry
+from treaty.losses import Clipped, Logistic, Squared
+from treaty.plans import Driver
+from treaty.simulation import simulate
+
+
+def _learner(view: PublicView, noise: float, records: int, start: np.ndarray) -> BlendedStep:
+    p = len(start)
+    shape = problem(Squared(), p, theta_max=100.0)
+    return BlendedStep(
+        Brief(
+            problem=shape,
+            horizon=1,
+            parameters={},
+            geometry=declared_geometry(shape, start),
+            weights=np.ones(1),
+            noises=np.array([noise]),
+            frequencies=np.ones(1),
+            frequency_scaling="off",
+            start=start,
+            records=records,
+            public=view,
+        )
+    )
+
+
+def test_one_parameter_by_hand():
+    """Σ = 0.5, H = 2, scatter 4 over 8 records, noise 1, tr(HΣ)·H/m = 1·2/4: V = 0.5 + 1 + 0.5 = 2.
+
+    The step is ΣH/(H²Σ + V)·(3 − 1) = 1/(2 + 2)·2 = 0.5.
+    """
+    one = np.ones((1, 1))
+    view = PublicView(4, 0.5 * one, 2 * one, 4 * one, np.ones(1))
+    learner = _learner(view, 1.0, 8, np.array([10.0]))
+    learner.tell(0, np.array([3.0]))
+    np.testing.assert_allclose(learner.model, [9.5])
+    assert learner.finished
+
+
+def test_it_is_the_mean_of_what_bayes_rule_believes():
+    """θ* ~ N(θ₀, Σ), answer = H(θ₀ − θ*) + blur: the joint normal, conditioned by brute force."""
+    random = np.random.default_rng(0)
+    p, m, n, noise = 3, 50, 400, 0.7
+    roots = [random.standard_normal((p, p)) for _ in range(3)]
+    covariance, curvature, scatter = (r @ r.T + 0.1 * np.eye(p) for r in roots)
+    view = PublicView(m, covariance, curvature, scatter, random.standard_normal(p))
+    learner = _learner(view, noise, n, np.zeros(p))
+    answer = random.standard_normal(p)
+    learner.tell(0, answer)
+    blur = noise / p * np.eye(p) + scatter / n
+    blur += np.trace(covariance @ curvature) / m * curvature
+    joint = np.block(
+        [
+            [covariance, -covariance @ curvature],
+            [-curvature @ covariance, curvature @ covariance @ curvature + blur],
+        ]
+    )
+    draws = random.multivariate_normal(np.zeros(2 * p), joint, size=2_000_000, method="cholesky")
+    slope = np.linalg.lstsq(draws[:, p:], draws[:, :p], rcond=None)[0]
+    np.testing.assert_allclose(learner.model, (answer - view.answer) @ slope, atol=0.03)
+
+
+def _population(n: int, seed: int, *, labels: bool):
+    """Rows with a good deal of chance in them."""
+    random = np.random.default_rng(seed)
+    x = np.column_stack([random.uniform(-0.5, 0.5, (n, 3)), np.ones(n)])
+    score = x @ np.array([1.0, -1.0, 0.5, 0.2])
+    if labels:
+        return x, np.where(score + random.logistic(size=n) > 0, 1.0, -1.0)
+    return x, np.clip(score + 0.3 * random.standard_normal(n), -1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    "loss", [Squared(), Clipped(Squared(), 2.0), Logistic()], ids=lambda loss: loss.name
+)
+@pytest.mark.parametrize("begin", ["public", "tuned"])
+def test_between_the_public_model_and_the_best_one(loss, begin):
+    """With hardly any budget it stays where it is; with all of it, it comes near to the best model."""
+    labels = loss.labels
+    poor = plan(loss, "blended-step", n=4000, horizon=1, epsilon=1e-3, ridge=1e-6, begin=begin)
+    owners = [_population(4000, seed, labels=labels) for seed in range(3)]
+    data = {f"owner {i}": risk_of(poor.problem.loss, *each) for i, each in enumerate(owners)}
+    stays, gains = [], []
+    for seed in range(20):
+        rows = RowRisk(poor.problem.fitness_loss, *_population(150, 50 + seed, labels=labels))
+        informed = poor.informed_by(survey(poor.problem, rows))
+        poorly = simulate(informed, data, runs=20)
+        stays.append(np.abs(poorly.models - informed.start).max())
+        richly = simulate(informed.silent(), data, runs=2, measured_with=poorly.yardstick)
+        gains.append([richly.final[0], float(poorly.yardstick.relative(informed.start))])
+    assert max(stays) < 0.2 * np.linalg.norm(informed.start)
+    reached, before = np.mean(gains, axis=0)
+    assert reached < 0.2 * before
+
+
+def test_where_the_owners_are_the_public_rows_it_stays():
+    """Clipped gradients at the public model are not 0, but the public rows' own are the same."""
+    loss = Clipped(Squared(), 0.3)
+    x, y = rows(300, 4, 1)
+    shared = plan(
+        loss, "blended-step", owners=1, n=300, horizon=1, epsilon=math.inf, begin="public"
+    )
+    surveyed = survey(shared.problem, risk_of(loss, x, y).with_loss(Squared()))
+    informed = shared.informed_by(surveyed)
+    driver = Driver(informed)
+    exact = driver.ask(0).exact(
+        risk_of(loss, x, y).with_loss(informed.problem.loss), informed.problem
+    )
+    assert np.abs(exact).max() > 1e-4
+    driver.tell(0, {0: exact})
+    np.testing.assert_allclose(driver.model, informed.start, atol=1e-12)
+
+
+def test_how_far_a_public_model_is_off_is_as_computed():
+    """The covariance of the tuned public model about the truth, over many sets of public rows."""
+    shape = problem(Squared(), ridge=0.0, theta_max=100.0)
+    truth = np.linspace(-1.0, 1.0, 4)
+    squares, stated = [], []
+    for seed in range(400):
+        random = np.random.default_rng(seed)
+        x = np.column_stack([random.standard_normal((60, 3)), np.ones(60)])
+        y = x @ truth + 0.3 * random.standard_normal(60)
+        public = survey(shape, RowRisk(Squared(), x, y))
+        view = view_of(shape, public.risk, public.theta, np.zeros((4, 4)))
+        off = public.theta - truth
+        squares.append(np.outer(off, off))
+        stated.append(view.covariance)
+    measured, expected = np.mean(squares, axis=0), np.mean(stated, axis=0)
+    np.testing.assert_allclose(np.diag(measured), np.diag(expected), rtol=0.25)
+
+
+def test_it_needs_public_rows_and_one_round():
+    with pytest.raises(TreatyError, match="begins at a model of public rows"):
+        plan(Squared(), "blended-step", begin="zero").learner()
+    with pytest.raises(TreatyError, match="asks once: its horizon is 1, not 3"):
+        replace(plan(Squared(), "blended-step", begin="zero"), horizon=3).learner()
