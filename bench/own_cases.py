@@ -101,11 +101,18 @@ class Case:
         column = self.task.target.column
         return as_numbers(column, self.owners[name].frame[column], Counts())
 
-    def squared_error(self, name: str, theta: FloatArray) -> float:
-        """Return a model's mean squared error on an owner's next records, in the user's unit."""
+    def squared_error(self, name: str, theta: FloatArray, *, clamped: bool = False) -> float:
+        """Return a model's mean squared error on an owner's next records, in the user's unit.
+
+        Args:
+            name: the owner.
+            theta: the model.
+            clamped: whether targets outside the treaty's bounds count as the bound.
+        """
         centre, scale = self.task.target.scaling
         owner = self.owners[name]
-        return float(np.mean((owner.next_truth - centre - scale * (owner.next_x @ theta)) ** 2))
+        truth = np.clip(owner.next_truth, *self.task.target.bounds) if clamped else owner.next_truth
+        return float(np.mean((truth - centre - scale * (owner.next_x @ theta)) ** 2))
 
     def _rows(self, now: pl.DataFrame, later: pl.DataFrame) -> OwnRows:
         target = self.task.target

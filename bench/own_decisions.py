@@ -24,6 +24,7 @@ from treaty.gains import (
     Prospect,
     contest,
     foreseen_gain,
+    tails_of,
 )
 
 SPLITS = 2
@@ -44,12 +45,17 @@ def outcomes(task: OwnersTask, public_rows: int, epsilon: float, seed: int) -> l
         for name, owner in case.owners.items():
             records = case.records(name)
             prospect = Prospect(plan, case.survey, name, seed)
-            audience = Audience(name, task.target, len(owner.next_truth))
+            audience = Audience(
+                name,
+                task.target,
+                len(owner.next_truth),
+                tails=tails_of(case.survey.risk, public[0]),
+            )
             truth = case.truth(name)
             told = foreseen_gain(audience, records, truth, prospect, public[0], case.metrics)
             after = contest(records, {PUBLIC: public, TOGETHER: shared[None]}, case.metrics)
             joined, rival = (
-                np.sqrt(case.squared_error(name, after.models[key][0]))
+                np.sqrt(case.squared_error(name, after.models[key][0], clamped=True))
                 for key in (ADAPTED, after.rival)
             )
             interval = told.adapted.rmse

@@ -11,6 +11,7 @@ The handful of names that most programs need:
     treaty.train       train once, with live noise and real budgets
     treaty.simulate    train many times at once, with simulated noise
     treaty.Model       the trained model: scikit-learn estimator, JSON
+    treaty.adapt_model a shared model becomes an owner's own, and what that brings
 """
 
 import sys
@@ -30,6 +31,9 @@ from treaty.fitness import risk_of as risk_of
 from treaty.fitness import yardstick as yardstick
 from treaty.forecasting import Forecast as Forecast
 from treaty.forecasting import forecast as forecast
+from treaty.gains import OwnGain as OwnGain
+from treaty.gains import OwnReport as OwnReport
+from treaty.gains import adapt_model as adapt_model
 from treaty.learners import survey as survey
 from treaty.losses import Domain as Domain
 from treaty.losses import Loss as Loss

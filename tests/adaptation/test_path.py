@@ -55,7 +55,7 @@ def test_every_loss_is_solved_as_a_general_solver_does(name):
             return float(loss.value(x @ t, y).mean()) + 0.5 * strength * away @ metric @ away
 
         peer = minimize(objective, anchor, method="Powell", options={"xtol": 1e-9, "ftol": 1e-13})
-        assert objective(theta) <= peer.fun + 1e-6
+        assert objective(theta) <= peer.fun + (1e-4 if name == "hinge" else 1e-7)
         assert objective(near) <= objective(theta) + 0.02
 
 

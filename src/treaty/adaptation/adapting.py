@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,10 +10,12 @@ from treaty.adaptation.metrics import Metric, by_columns
 from treaty.adaptation.own_records import OwnRecords
 from treaty.adaptation.path import STRONGEST
 from treaty.arrays import FloatArray
-from treaty.fitness import best_constant
+from treaty.fitness.risk import has_moments
 
 STRENGTHS = (*np.geomspace(1e-3, 1e3, 19).tolist(), math.inf)
 """λ that are tried: from 1/1000 of the shared model's own curvature to nothing but the shared model."""
+FEWER = (*np.geomspace(1e-2, 1e2, 5).tolist(), math.inf)
+"""Those that are tried where each has to be solved by itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,12 +29,14 @@ class Adapted:
         metric: in which metric it is held near.
         score: the mean loss on parts of the own records that were left out in turn, and what is added
             to it for a weak ridge.
+        alone: whether it is held near to no other model: that of the own records alone.
     """
 
     theta: FloatArray
     strength: float
     metric: Metric
     score: float
+    alone: bool = False
 
     @property
     def pull(self) -> FloatArray:
@@ -43,9 +47,11 @@ class Adapted:
 def alone(records: OwnRecords, left_out: frozenset[int] = frozenset()) -> Adapted:
     """Return what a sensible analyst makes of the own records alone: a ridge, by cross-validation."""
     seen = records.without(left_out)
-    constant = best_constant(records.problem, seen)
-    metric = by_columns(records.problem, seen, constant, f"columns without {sorted(left_out)}")
-    return _nearest(records, constant[None], [metric], left_out)[0]
+    nothing = np.zeros(
+        seen.dimension
+    )  # the level is free: whatever constant is best is found on the way
+    metric = by_columns(records.problem, seen, nothing, f"columns without {sorted(left_out)}")
+    return replace(_nearest(records, nothing[None], [metric], left_out)[0], alone=True)
 
 
 def adapt(
@@ -78,28 +84,31 @@ def _nearest(
 ) -> list[Adapted]:
     """Return the model near each anchor that does best on parts left out in turn."""
     inner = [k for k in records.parts if k not in left_out]
-    scores = np.zeros((len(anchors), len(metrics), len(STRENGTHS)))
+    strengths = STRENGTHS if has_moments(records.problem.fitness_loss) else FEWER
+    scores = np.zeros((len(anchors), len(metrics), len(strengths)))
     for k in inner:
         weight = records.part(k).n
         for j, metric in enumerate(metrics):
-            models = records.path(metric, left_out | {k}).models(anchors, STRENGTHS)
+            models = records.path(metric, left_out | {k}).models(anchors, strengths)
             scores[:, j] += weight * records.part(k).value(models)
     seen = sum(records.part(k).n for k in inner)
     scores /= seen
-    scores += _for_weakness(records, scores.min(axis=(1, 2), keepdims=True), seen)
+    scores += _for_weakness(records, strengths, scores.min(axis=(1, 2), keepdims=True), seen)
     chosen: list[Adapted] = []
     for anchor, score in zip(anchors, scores, strict=True):
         j, s = (int(index) for index in np.unravel_index(int(score.argmin()), score.shape))
-        theta = records.path(metrics[j], left_out).exact(anchor, STRENGTHS[s])
-        chosen.append(Adapted(theta, STRENGTHS[s], metrics[j], float(score[j, s])))
+        theta = records.path(metrics[j], left_out).exact(anchor, strengths[s])
+        chosen.append(Adapted(theta, strengths[s], metrics[j], float(score[j, s])))
     return chosen
 
 
-def _for_weakness(records: OwnRecords, lowest: FloatArray, seen: int) -> FloatArray:
+def _for_weakness(
+    records: OwnRecords, strengths: Sequence[float], lowest: FloatArray, seen: int
+) -> FloatArray:
     """Return what a ridge's weakness adds to its score: half of −log of a prior λ/(1 + λ), per record.
 
     Scores of few records are mostly chance, and many strengths are tried: before it leaves a model
     behind, an owner of 20 records has to have a reason. With many records it is nothing.
     """
     unit = 0.5 if records.problem.fitness_loss.labels else lowest
-    return unit * (np.log1p(1.0 / np.array(STRENGTHS)) / seen)
+    return unit * (np.log1p(1.0 / np.array(strengths)) / seen)

@@ -1,12 +1,15 @@
 """In which metric an owner's own model stays near to another one."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from treaty.arrays import FloatArray
 from treaty.fitness import Problem, Risk, curvature_of
+from treaty.losses import Squared
 
+LEVEL_HELD, LEVEL_FREE = "level held", "level free"
 DIAGONAL = 0.1
 """How far a metric is shrunk towards its diagonal: columns that few rows have are not left free."""
 
@@ -35,23 +38,30 @@ def in_predictions(problem: Problem, rows: Risk, theta: FloatArray) -> tuple[Met
         rows: public rows; or, without any, the owner's own.
         theta: where the curvature is taken.
     """
-    curvature = curvature_of(problem, rows, theta)
+    curvature = _bend(problem, rows, theta)
     diagonal = np.diag(np.diag(curvature))
     held = (1 - DIAGONAL) * curvature + DIAGONAL * diagonal
     held += 1e-6 * float(np.trace(held)) / len(held) * np.eye(len(held))
-    metrics = [Metric("level held", held)]
+    metrics = [Metric(LEVEL_HELD, held)]
     if problem.intercept is not None:
-        metrics.append(Metric("level free", without_level(held, problem.intercept)))
+        metrics.append(Metric(LEVEL_FREE, without_level(held, problem.intercept)))
     return tuple(metrics)
 
 
 def by_columns(problem: Problem, rows: Risk, theta: FloatArray, name: str) -> Metric:
     """Return the metric of an ordinary ridge: every column by its own size, the level free."""
-    sizes = np.diag(curvature_of(problem, rows, theta))
+    sizes = np.diag(_bend(problem, rows, theta))
     matrix = np.diag(sizes + 1e-6 * float(sizes.mean()))
     if problem.intercept is not None:
         matrix = without_level(matrix, problem.intercept)
     return Metric(name, matrix)
+
+
+def _bend(problem: Problem, rows: Risk, theta: FloatArray) -> FloatArray:
+    """Return the curvature of the mean loss; for a loss with kinks, flat almost everywhere, mean xxᵀ."""
+    if math.isinf(problem.fitness_loss.curvature_bound):
+        return 0.5 * rows.with_loss(Squared()).hessian(theta)
+    return curvature_of(problem, rows, theta)
 
 
 def without_level(matrix: FloatArray, intercept: int) -> FloatArray:

@@ -1,6 +1,7 @@
 """An owner's own records in parts, each of which can be left out: the ground of cross-validation."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,11 +11,9 @@ from treaty.arrays import FloatArray, IntArray
 from treaty.errors import TreatyError
 from treaty.fitness import Problem, Risk, RowRisk, pooled, risk_of
 
-PARTS = 5
-
 
 class OwnRecords:
-    """Records (x, y) of one owner, cut at random into parts.
+    """Records of one owner, in parts.
 
     Paths are kept: every anchor that is adapted to the same records shares their decompositions.
 
@@ -22,9 +21,11 @@ class OwnRecords:
         problem: what is learnt.
         x: features.
         y: targets, as they are learnt.
-        parts: into how many parts.
+        parts: into how many parts they are cut, at random.
         seed: of the cut.
     """
+
+    PARTS: ClassVar[int] = 5
 
     def __init__(
         self, problem: Problem, x: FloatArray, y: FloatArray, parts: int = PARTS, seed: int = 0
@@ -33,17 +34,29 @@ class OwnRecords:
             raise TreatyError(
                 f"{len(y)} records are too few to be cut into {parts} parts of at least 2"
             )
-        self.problem, self.x, self.y = problem, x, y
+        self.x, self.y = x, y
         part = np.random.default_rng(seed).permutation(np.arange(len(y)) % parts)
         self.rows: list[IntArray] = [np.flatnonzero(part == k) for k in range(parts)]
         loss = problem.fitness_loss
-        self._risks = [risk_of(loss, x[rows], y[rows]) for rows in self.rows]
+        self._begin(problem, [risk_of(loss, x[rows], y[rows]) for rows in self.rows])
+
+    @classmethod
+    def of_parts(cls, problem: Problem, risks: Sequence[Risk]) -> "OwnRecords":
+        """Return records that are known only as the risks of their parts, not one by one."""
+        made = cls.__new__(cls)
+        made.x, made.y, made.rows = np.zeros((0, problem.dimension)), np.zeros(0), []
+        made._begin(problem, risks)
+        return made
+
+    def _begin(self, problem: Problem, risks: Sequence[Risk]) -> None:
+        self.problem = problem
+        self._risks = list(risks)
         self._paths: dict[tuple[frozenset[int], str], Path] = {}
 
     @property
     def parts(self) -> range:
         """The numbers of the parts."""
-        return range(len(self.rows))
+        return range(len(self._risks))
 
     def part(self, number: int) -> Risk:
         """Return one part."""

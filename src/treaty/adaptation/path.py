@@ -7,7 +7,7 @@ M: the shared model itself, or, where M leaves the level free, the shared model 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -16,7 +16,7 @@ from scipy.linalg import solve_triangular
 
 from treaty.adaptation.anchored import AnchoredRisk
 from treaty.arrays import FloatArray
-from treaty.fitness import MomentRisk, Problem, Risk, optimum
+from treaty.fitness import MomentRisk, Problem, Risk
 from treaty.fitness.solver import newton
 from treaty.losses import Windowed
 
@@ -24,8 +24,10 @@ STRONGEST = 1e7
 """λ beyond which nothing but chance in the last digits moves: ∞ is taken for this."""
 ROUNDED = 0.05
 """Half the width over which a loss with kinks is averaged while strengths are compared."""
-COMPARED = 1e-5
-"""How exactly models are solved, relative to f, while strengths are compared."""
+SHARP = 1e-4
+"""Half the width that is left of it when a model is solved exactly: it costs at most half of that."""
+COMPARED, EXACT = 1e-5, 1e-9
+"""How exactly models are solved, relative to f: while strengths are compared, and at last."""
 
 
 class Path(Protocol):
@@ -104,10 +106,21 @@ class _NewtonPath:
         return found
 
     def exact(self, anchor: FloatArray, strength: float) -> FloatArray:
-        """Return θ(λ), with a certificate that it is the optimum."""
-        nearby = self.models(anchor[None], [strength])[0, 0]
-        anchored = AnchoredRisk(self._risk, anchor, self._pull(strength))
-        return optimum(self._problem, anchored, start=nearby).theta
+        """Return θ(λ); the window over which kinks are averaged shrinks until it hardly counts."""
+        theta = self.models(anchor[None], [strength])[0, 0]
+        for risk in self._sharper():
+            anchored = AnchoredRisk(risk, anchor, self._pull(strength))
+            theta = newton(self._problem, anchored, theta, EXACT)[0]
+        return theta
+
+    def _sharper(self) -> Iterator[Risk]:
+        if self._rounded is self._risk:
+            yield self._risk
+            return
+        width = ROUNDED
+        while width > SHARP:
+            width *= 0.25
+            yield self._risk.with_loss(Windowed(self._problem.fitness_loss, width))
 
     def _pull(self, strength: float) -> FloatArray:
         return min(strength, STRONGEST) * self._metric

@@ -15,8 +15,16 @@ from treaty.cli.options import (
     PublicRows,
     StandIn,
     TreatyFile,
+    Worthwhile,
 )
-from treaty.cli.output import check_writable, console, named_files, print_json, progress_bar
+from treaty.cli.output import (
+    check_writable,
+    console,
+    named_files,
+    print_json,
+    progress_bar,
+    share_of,
+)
 
 
 def forecast(
@@ -36,13 +44,16 @@ def forecast(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw ψ against ε and n.")
     ] = None,
+    worthwhile: Worthwhile = "1%",
     loss: OwnLosses = None,
     as_json: Json = False,
 ) -> None:
     """Say what a collaboration is worth, for whom, before anyone spends budget.
 
-    The real algorithm runs on stand-in rows with the noise of the real plan. Beside the expected ψ:
-    each owner alone, the public rows only, a constant guess, the papers' bounds and a floor.
+    With --own, first the owner's own question: would joining lower the error on its own next records,
+    by how much, against the best it can have without. Then the learner's: the real algorithm runs on
+    stand-in rows with the noise of the real plan. Beside the expected ψ: each owner alone, the public
+    rows only, a constant guess, the papers' bounds and a floor.
 
     Example:
 
@@ -51,7 +62,7 @@ def forecast(
         treaty forecast flights/treaty.toml --stand-in flights/public.parquet --by carrier
     """
     import treaty as t
-    from treaty.forecasting import forecasts_of, outlook_on
+    from treaty.forecasting import forecasts_of, outlook_on, with_owners
     from treaty.forecasting.picture import draw
     from treaty.forecasting.table import render
 
@@ -67,6 +78,7 @@ def forecast(
         for result in forecasts_of(outlook, precision=precision):
             tick(round(1_000 * result.done), 1_000)
         assert result is not None
+        result = with_owners(result, document, evidence, worthwhile=share_of(worthwhile))
         if plot is not None:
             draw(outlook, result, plot)
     if as_json:

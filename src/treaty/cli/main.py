@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from treaty.cli.adapt import adapt
 from treaty.cli.advise import advise
 from treaty.cli.demo import demo
 from treaty.cli.federation import federation
@@ -32,7 +33,7 @@ app = typer.Typer(
     help="Is a model trained together under differential privacy worth it, and for whom?",
 )
 for command in (
-    init, fit, forecast, advise, train, simulate, demo, ratify, owner, ledger, revoke, learn,
+    init, fit, forecast, advise, train, adapt, simulate, demo, ratify, owner, ledger, revoke, learn,
     reproduce,
 ):  # fmt: skip
     app.command()(command)

@@ -68,4 +68,8 @@ OwnLosses = Annotated[
         help="A loss of your own that the treaty may name: its module is imported and runs.",
     ),
 ]
+Worthwhile = Annotated[
+    str,
+    typer.Option("--worthwhile", metavar="SHARE", help="The least gain that matters, such as 1%."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of tables.")]

@@ -97,6 +97,18 @@ def named_files(pairs: list[str], option: str = "--owner") -> dict[str, str]:
     return files
 
 
+def share_of(text: str) -> float:
+    """Read a share, written as 1% or as 0.01."""
+    number = text.strip().removesuffix("%").strip()
+    try:
+        share = float(number) / (100 if text.strip().endswith("%") else 1)
+    except ValueError:
+        share = math.nan
+    if not 0 <= share < 1:
+        raise TreatyError(f'--worthwhile is a share between 0% and 100%, such as 1%, not "{text}"')
+    return share
+
+
 def quiet_asyncio() -> None:
     """Leave out asyncio's remarks about how TLS connections end; errors are still told."""
     logging.getLogger("asyncio").setLevel(logging.ERROR)

@@ -6,9 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treaty.cli.options import By, Data, Json, Owners, OwnLosses, Public, TreatyFile
-from treaty.cli.output import check_writable, console, named_files, print_json, progress_bar, table
+from treaty.cli.output import (
+    check_writable,
+    console,
+    named_files,
+    print_json,
+    progress_bar,
+    table,
+    waiting,
+)
 
 if TYPE_CHECKING:
+    from treaty.gains import OwnGain
     from treaty.training import Training
 
 
@@ -24,6 +33,13 @@ def train(
     peers: Annotated[
         bool, typer.Option("--peers", help="Every owner learns a model of its own.")
     ] = False,
+    own_view: Annotated[
+        bool | None,
+        typer.Option(
+            "--own-view/--no-own-view",
+            help="Each owner's errors on its own records; by default where the loss is squared.",
+        ),
+    ] = None,
     loss: OwnLosses = None,
     as_json: Json = False,
 ) -> None:
@@ -53,11 +69,15 @@ def train(
     for learner, report in reports.items():
         if model is not None:
             report.model.save(model if not learner else _peer_file(model, learner))
+    if own_view is None:
+        own_view = not peers and document.loss.name == "squared"
+    with waiting("adapting to every owner's own records", quiet=as_json or not own_view):
+        owners = {n: report.owners if own_view else {} for n, report in reports.items()}
     if as_json:
         print_json(
             {
                 "treaty": t.fingerprint(assembly.treaty),
-                "models": {name or "together": _plain(report) for name, report in reports.items()},
+                "models": {n or "together": _plain(r, owners[n]) for n, r in reports.items()},
             }
         )
         return
@@ -67,7 +87,7 @@ def train(
     if peers:
         _print_peers(reports)
     else:
-        _print_report(reports[""])
+        _print_report(reports[""], owners[""])
 
 
 def _peer_file(model: Path, learner: str) -> Path:
@@ -75,7 +95,7 @@ def _peer_file(model: Path, learner: str) -> Path:
     return model.with_stem(f"{model.stem}-{safe}")
 
 
-def _plain(report: "Training") -> dict[str, Any]:
+def _plain(report: "Training", owners: "dict[str, OwnGain]") -> dict[str, Any]:
     return {
         "psi": report.together,
         "psi_alone": report.alone,
@@ -86,10 +106,16 @@ def _plain(report: "Training") -> dict[str, Any]:
         "answers": report.answers,
         "parameters": report.parameters,
         "theta": list(report.model.theta),
+        "owners": {name: gain.plain() for name, gain in owners.items()},
     }
 
 
-def _print_report(report: "Training") -> None:
+def _print_report(report: "Training", owners: "dict[str, OwnGain]") -> None:
+    from treaty.gains.table import render_all
+
+    if owners:
+        console.print(render_all(owners))
+        console.print("One model over everybody's records, as the learner and the papers see it:")
     standings = table("Relative fitness ψ, lower is better (0 = without privacy)", "model", "ψ")
     for row in report.standings():
         style = "bold green" if row.name.startswith("together") else None

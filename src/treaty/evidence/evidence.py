@@ -21,7 +21,7 @@ from treaty.evidence.stand_in import (
 from treaty.fitness import Problem
 from treaty.learners import Survey, survey
 from treaty.plans import Party, Plan
-from treaty.records import Dictionary, SourceLike, open_source
+from treaty.records import Dictionary, Source, SourceLike, open_source
 from treaty.terms import Treaty, plan_of
 from treaty.terms.reading import settled
 
@@ -103,6 +103,21 @@ class Evidence:
         self._private, self._by = private, by
         self._public_rows, self._folds = public_rows, folds
         self._made: dict[object, object] = {}
+
+    @property
+    def public(self) -> Source | None:
+        """The stand-in, where it is public rows that a learner has as well."""
+        return None if self._private else self._source
+
+    @property
+    def by(self) -> str | None:
+        """The column that says whose each row is."""
+        return self._by
+
+    @property
+    def own(self) -> Mapping[str, Source]:
+        """The very records of parties, by name."""
+        return self._own
 
     def ground(self, treaty: Treaty) -> Ground:
         """Return what this evidence says about a treaty."""

@@ -1,18 +1,20 @@
 """What a collaboration is worth, before anyone trains."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from treaty.errors import TreatyError
 from treaty.evidence import Evidence, EvidenceKind
 from treaty.fitness import Risk, pooled
 from treaty.forecasting.outlook import Outlook, outlook_on
+from treaty.forecasting.own_view import imagined_gains, own_gains
 from treaty.forecasting.ratio import above_zero, ratio
 from treaty.forecasting.rehearsal import Rehearsal, concluded, rehearsals
 from treaty.forecasting.table import text
 from treaty.forecasting.verdict import verdict
+from treaty.gains import WORTHWHILE, OwnGain
 from treaty.learners import Bound
 from treaty.losses import Loss
 from treaty.measures import Estimate
@@ -57,6 +59,8 @@ class Forecast:
         runs: how many rehearsals it took.
         verdict: what it means, in words.
         done: which share of the work is done, as far as can be told; 1 for a finished forecast.
+        owners: for owners whose own records are at hand, by name: what joining does to their own errors,
+            in their own unit.
     """
 
     title: str
@@ -81,6 +85,7 @@ class Forecast:
     runs: int
     verdict: tuple[str, ...]
     done: float = 1.0
+    owners: Mapping[str, OwnGain] = field(default_factory=dict[str, OwnGain])
 
     def __str__(self) -> str:
         return text(self)
@@ -115,6 +120,7 @@ class Forecast:
             "bound_as_published": None if self.published is None else self.published.total,
             "runs": self.runs,
             "verdict": list(self.verdict),
+            "owners": {name: gain.plain() for name, gain in self.owners.items()},
         }
 
 
@@ -128,6 +134,7 @@ def forecast(
     generate: bool = False,
     public_rows: int | None = None,
     precision: float = 0.02,
+    worthwhile: float = WORTHWHILE,
     seed: int = 0,
 ) -> Forecast:
     """Say what a collaboration is worth before anyone trains or spends.
@@ -142,6 +149,7 @@ def forecast(
         generate: without rows: make some up from the treaty's bounds, the weakest evidence.
         public_rows: how many public rows the learner has; all of a public stand-in if not given.
         precision: the relative Monte-Carlo error to reach.
+        worthwhile: the least share by which an owner's own error must fall to matter to it.
         seed: of the rehearsals.
 
     Example:
@@ -150,7 +158,29 @@ def forecast(
     known = evidence_from(
         evidence, private=private, by=by, own=own, generate=generate, public_rows=public_rows
     )
-    return concluded(forecasts_of(outlook_on(treaty, known), precision=precision, seed=seed))
+    found = concluded(forecasts_of(outlook_on(treaty, known), precision=precision, seed=seed))
+    return with_owners(found, treaty, known, worthwhile=worthwhile, seed=seed)
+
+
+def with_owners(
+    found: Forecast,
+    treaty: Treaty,
+    evidence: Evidence,
+    *,
+    worthwhile: float = WORTHWHILE,
+    seed: int = 0,
+) -> Forecast:
+    """Return a forecast with the own question answered of every owner whose records are at hand."""
+    if evidence.public is None:
+        return found
+    gains: Iterable[OwnGain] = ()
+    if evidence.own:
+        gains = own_gains(treaty, evidence.public, evidence.own, worthwhile=worthwhile, seed=seed)
+    elif evidence.by is not None:
+        gains = imagined_gains(
+            treaty, evidence.public, evidence.by, worthwhile=worthwhile, seed=seed
+        )
+    return replace(found, owners={gain.name: gain for gain in gains})
 
 
 def evidence_from(

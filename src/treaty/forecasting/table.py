@@ -8,6 +8,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from treaty.gains.table import render_all as own_view
 from treaty.measures import Estimate
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ EVIDENCE = {
     "private": "private rows; this report must not leave",
     "generated": "rows made up from public bounds, the weakest evidence",
 }
+LEARNERS_VIEW = "One model over everybody's records, as the learner and the papers see it:"
+PSI = "ψ: by which share a model's fitness over everybody's records is above the best one's; 0 is best."
 
 
 def text(forecast: "Forecast") -> str:
@@ -67,8 +70,11 @@ def render(forecast: "Forecast") -> Group:
     notes: list[Text] = []
     if bound is not None and math.isinf(bound.total):
         notes.append(Text(f"{bound.theorem} says nothing: these steps exceed what it allows."))
+    own = [own_view(forecast.owners), Text("")] if forecast.owners else []
     cost = Text(f"cost of privacy f(θ) − f(θ*): {forecast.cost}")
-    return Group(head, table, cost, *notes, *(Text(line) for line in forecast.verdict))
+    learners = Text(LEARNERS_VIEW, style="bold") if own else Text("")
+    verdict = (Text(line) for line in forecast.verdict)
+    return Group(*own, *([learners] if own else []), head, table, Text(PSI), cost, *notes, *verdict)
 
 
 def told_apart(alike: bool) -> str:

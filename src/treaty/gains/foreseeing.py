@@ -72,8 +72,8 @@ def foreseen_gain(
     models[TOGETHER] = _times(of_rival, ratios(TOGETHER))
     models[ADAPTED] = _times(of_rival, joined)
     gain = 1.0 - float(joined.draws.mean())
-    half = NORMAL * joined.spread
-    unsure = NORMAL * float(joined.draws.std(ddof=1)) / math.sqrt(len(joined.draws))
+    half = NORMAL * float(joined.draws.std(ddof=1))
+    unsure = half / math.sqrt(len(joined.draws))
     return replace(
         measured,
         models=models,
@@ -119,10 +119,11 @@ def _times(errors: Errors, ratios: _Ratios) -> Errors:
 
     def scaled(estimate: Estimate) -> Estimate:
         value = estimate.value * factor
-        half = math.hypot(
-            0.5 * (estimate.high - estimate.low) * factor, NORMAL * spread * estimate.value
-        )
-        return Estimate(value, value - half, value + half)
+        if value <= 0:
+            return Estimate(value, value, value)
+        upwards, downwards = estimate.high / estimate.value - 1, 1 - estimate.low / estimate.value
+        wide, low = (math.hypot(end, NORMAL * spread / factor) for end in (upwards, downwards))
+        return Estimate(value, value * max(0.0, 1 - low), value * (1 + wide))
 
     found: dict[str, Estimate] = {}
     for name, estimate in errors.measures.items():

@@ -9,12 +9,15 @@ import numpy as np
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
+from treaty.fitness import RowRisk
 from treaty.gains.competing import ADAPTED, ALONE, CEILING, PUBLIC, RIVALS, TOGETHER, adapted
 from treaty.gains.judging import RIVAL
 from treaty.measures import MEASURES, Comparison, Errors, Estimate, measures_for
 from treaty.records import Target
 
-Decision = Literal["join", "small", "stay away", "too close"]
+Decision = Literal["join", "small", "stay away", "too close", "no difference"]
+NOTHING = 0.0005
+"""A gain that is surely smaller than this, up or down, makes no difference."""
 WORTHWHILE = 0.01
 
 
@@ -32,9 +35,11 @@ class OwnGain:
         gain: by which share the shared model, adapted, lowers the error of that rival.
         measure: the name of the measure that this is about.
         worthwhile: the least share that matters to the owner.
-        clamped: the share of its targets that lie outside the treaty's bounds.
+        clamped: the share of its targets that lie outside the treaty's bounds, and count as the bound.
+        unclamped: the error of the shared model, adapted, if these counted as they are.
         known: whether the shared model is known; else this is a forecast.
         leans_to_join: whether joining is likelier to be right, even where it is too close to tell.
+        rows_known: how many public rows of the owner it was made of, where its records are not at hand.
     """
 
     name: str
@@ -46,8 +51,10 @@ class OwnGain:
     measure: str
     worthwhile: float = WORTHWHILE
     clamped: float = 0.0
+    unclamped: float | None = None
     known: bool = False
     leans_to_join: bool = False
+    rows_known: int | None = None
 
     @property
     def alone(self) -> Errors:
@@ -81,7 +88,9 @@ class OwnGain:
 
     @property
     def decision(self) -> Decision:
-        """What the interval says: join, a small gain, stay away, or too close to tell."""
+        """What the interval says: join, a small gain, stay away, too close to tell, no difference."""
+        if max(abs(self.gain.low), abs(self.gain.high)) < NOTHING:
+            return "no difference"
         if self.gain.low > 0:
             return "join" if self.gain.value >= self.worthwhile else "small"
         return "stay away" if self.gain.high < 0 else "too close"
@@ -99,9 +108,11 @@ class OwnGain:
             "measure": self.measure,
             "worthwhile": self.worthwhile,
             "share_of_targets_clamped": self.clamped,
+            "error_unclamped": self.unclamped,
             "shared_model_known": self.known,
             "decision": self.decision,
             "leans_to_join": self.leans_to_join,
+            "rows_known": self.rows_known,
             "verdict": sentence(self),
         }
 
@@ -117,6 +128,7 @@ class Audience:
         probabilities: whether scores are logarithms of odds.
         shift: by how much class weights have raised them.
         worthwhile: the least share that matters to the owner.
+        tails: the variance of squared errors over their squared mean on public rows; see `tails_of`.
     """
 
     name: str
@@ -125,11 +137,19 @@ class Audience:
     probabilities: bool = False
     shift: float = 0.0
     worthwhile: float = WORTHWHILE
+    tails: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0 <= self.worthwhile < 1:
             share = 100 * self.worthwhile
             raise TreatyError(f"`worthwhile` must lie between 0% and 100%, not {share:g}%")
+
+
+def tails_of(rows: RowRisk, theta: FloatArray) -> float:
+    """Return how long the tails of a model's errors on public rows are: var(e²)/mean(e²)²."""
+    squares = np.square(rows.x @ theta - rows.y)
+    mean = float(squares.mean())
+    return float(squares.var()) / mean**2 if mean > 0 else 0.0
 
 
 def gain_from(
@@ -155,12 +175,15 @@ def gain_from(
         for key, each in scores.items()
     }
     measures = measures_for(labels=labels, probabilities=audience.probabilities)
-    compared = Comparison(truth[there], predictions, audience.next_records)
-    gain = compared.gain(ADAPTED, RIVAL, measures[0])
-    clamped = 0.0
+    known, clamped, unclamped = truth[there], 0.0, None
     if target.bounds is not None:
-        low, high = target.bounds
-        clamped = float(np.mean((truth[there] < low) | (truth[there] > high)))
+        inside = np.clip(known, *target.bounds)
+        clamped = float(np.mean(np.not_equal(inside, known)))
+        if clamped > 0:
+            unclamped = measures[0].of(known, predictions[ADAPTED].mean(axis=0))
+        known = inside
+    compared = Comparison(known, predictions, audience.next_records, audience.tails)
+    gain = compared.gain(ADAPTED, RIVAL, measures[0])
     return OwnGain(
         name=audience.name,
         records=len(truth),
@@ -171,6 +194,7 @@ def gain_from(
         measure=measures[0].name,
         worthwhile=audience.worthwhile,
         clamped=clamped,
+        unclamped=unclamped,
         known=True,
         leans_to_join=gain.value > 0,
     )
@@ -187,6 +211,8 @@ def sentence(gain: OwnGain) -> str:
     """Say in one sentence what a person who decides needs to know."""
     share, low, high = (100 * end for end in (gain.gain.value, gain.gain.low, gain.gain.high))
     alternative = ALTERNATIVES[gain.rival]
+    if gain.decision == "no difference":
+        return f"It makes no difference: {alternative} does as well as joining."
     if gain.decision == "too close":
         most = max(abs(low), abs(high))
         return f"Too close to tell, and at most {most:.1f}% either way: {alternative} does as well."
@@ -195,7 +221,7 @@ def sentence(gain: OwnGain) -> str:
     after = measure.loss(before) * (1 - gain.gain.value)
     after = 1 - after if measure.rises else after
     what = _what(gain)
-    change = f"from {_shown(before)} to {_shown(after)}{_unit(gain)}"
+    change = f"from {shown(before)} to {shown(after)}{_unit(gain)}"
     sure = f"between {low:.1f}% and {high:.1f}%"
     if gain.decision == "stay away":
         verb = "has raised" if gain.known else "would raise"
@@ -224,7 +250,7 @@ def _unit(gain: OwnGain) -> str:
     return f" {gain.target.unit}" if gain.target.unit else ""
 
 
-def _shown(value: float) -> str:
+def shown(value: float) -> str:
     """Return a number with as many digits as tell it apart: three, or four where the first is small."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"

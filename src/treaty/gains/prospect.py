@@ -8,12 +8,17 @@ import numpy as np
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.fitness import Risk, RowRisk, curvature_of
+from treaty.fitness.curvature import smoothed
 from treaty.fitness.tilt import TiltedRisk
 from treaty.learners import Survey
 from treaty.plans import Plan
 from treaty.simulation import simulated_models
 
 DRAWS = 24
+PUBLIC_SHARE = 0.02
+"""How much of the public curvature counts where an owner's own records have next to none."""
+LEAST_SIZE = 0.1
+"""The least curvature that any direction is taken to have, over the mean of all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +50,12 @@ class Prospect:
 
     Let θ₀ be the public model, u where the others' best model lies from there, and v where the owner's
     own best one does. Public rows say that u scatters with covariance Σ. The owner differs from the
-    others: v − u scatters with T = τH⁻¹GH⁻¹, shaped like chance in a record's gradient. The mean
-    gradient of the owner's n records at θ₀ is −Hv, and chance G/n. From it τ is estimated, by how much
-    larger it is than Σ and chance make it, and drawn as well as that can be known; then v and u are
-    drawn from what is believed of them. For each draw the public rows are tilted so that their best
-    model is θ₀ + u, and the real learner trains on them, with the owner's own records among them and the
-    noise of the real plan.
+    others: v − u scatters with T = τH⁻¹, H the curvature of the owner's own records, so that it differs
+    in every direction by as much as its own predictions show. The mean gradient of the owner's n records
+    at θ₀ is −Hv, and chance. From it τ is estimated, by how much larger it is than Σ and chance make it,
+    and drawn as well as that can be known; then v and u are drawn from what is believed of them. For
+    each draw public rows, drawn again, are tilted so that their best model is θ₀ + u, and the real
+    learner trains on them, with the owner's own records among them and the noise of the real plan.
 
     Judging draws of a shared model on the owner's records would be wrong: nature's shared model lies as
     near to the owner's own best as owners are alike, a draw that does not know of it lies farther off.
@@ -68,17 +73,15 @@ class Prospect:
             raise TreatyError(f"{name} is not a party to this treaty")
         self._plan, self._name, self._seed = plan, name, seed
         problem, public = plan.problem, survey.risk
+        if not isinstance(public, RowRisk):
+            raise TreatyError("a forecast of an owner's own gain needs public rows one by one")
+        self._public = public
         self._theta = problem.project(survey.tuned.theta)
-        p = len(self._theta)
-        self._mean = public.gradient(self._theta)
-        scatter = public.gradient_covariance(self._theta) - np.outer(self._mean, self._mean)
-        self._scatter = scatter + 1e-6 * float(np.trace(scatter)) / p * np.eye(p)
+        mean = public.gradient(self._theta)
+        scatter = public.gradient_covariance(self._theta) - np.outer(mean, mean)
+        self._scatter = scatter + 1e-6 * _size(scatter)
         self._curvature = curvature_of(problem, public, self._theta)
-        size = float(np.trace(self._curvature)) / p
-        self._inverse = np.linalg.inv(self._curvature + 1e-3 * size * np.eye(p))
-        view = survey.view("tuned")
-        self._covariance, self._answered = view.covariance, view.curvature
-        self._stand_in = public.with_loss(problem.loss)
+        self._covariance = survey.view("tuned").covariance
 
     def futures(self, own: RowRisk, draws: int = DRAWS) -> Futures:
         """Draw worlds that agree with the public rows and with an owner's own records.
@@ -94,14 +97,27 @@ class Prospect:
         chance = np.linalg.cholesky(self._scatter) / np.sqrt(self._plan.total)
         shared: list[FloatArray] = []
         for off in others:
-            slope = -self._mean - self._answered @ off + chance @ random.standard_normal(len(off))
-            shared.append(self._trained(own, slope, int(random.integers(1 << 30))))
+            shared.append(
+                self._trained(own, self._others(off, chance, random), int(random.integers(1 << 30)))
+            )
         return Futures(np.stack(shared), self._theta + away, curvature)
 
-    def _trained(self, own: Risk, slope: FloatArray, seed: int) -> FloatArray:
-        """Train once, with the others' records tilted."""
+    def _others(self, off: FloatArray, chance: FloatArray, random: np.random.Generator) -> Risk:
+        """Return rows that stand in for the others' records: their best model lies at θ₀ + off.
+
+        They are public rows drawn again, so that their curvature is not the very one the learner knows.
+        """
+        public, problem = self._public, self._plan.problem
+        again = random.integers(public.n, size=public.n)
+        rows = RowRisk(problem.fitness_loss, public.x[again], public.y[again])
+        answered = rows.with_loss(smoothed(problem.loss)).hessian(self._theta)
+        slope = -rows.gradient(self._theta) - answered @ off
+        slope += chance @ random.standard_normal(len(off))
+        return TiltedRisk(rows.with_loss(problem.loss), slope, self._theta)
+
+    def _trained(self, own: Risk, others: Risk, seed: int) -> FloatArray:
+        """Train once, with rows that stand in for the others' records."""
         plan = self._plan
-        others = TiltedRisk(self._stand_in, slope, self._theta)
         mine = own.with_loss(plan.problem.loss)
         records: Mapping[str, Risk] = {
             party.name: mine if party.name == self._name else others for party in plan.parties
@@ -113,14 +129,18 @@ class Prospect:
     ) -> tuple[FloatArray, FloatArray]:
         """Return draws of v, the owner's best model, and of u, the others', less the public one."""
         gradient, alike = own.gradient(self._theta), self._covariance
-        chance = self._scatter / own.n
-        one = self._inverse @ self._scatter @ self._inverse
+        own_scatter = own.gradient_covariance(self._theta) - np.outer(gradient, gradient)
+        # A record's gradient scatters as the curvature does, in directions that own records have.
+        level = float(np.trace(own_scatter)) / float(np.trace(curvature))
+        chance = level / own.n * curvature
+        scarce = PUBLIC_SHARE * (self._curvature + LEAST_SIZE * _size(self._curvature))
+        one = np.asarray(np.linalg.inv(curvature + scarce), dtype=np.float64)
         best: list[FloatArray] = []
         others: list[FloatArray] = []
         for differ in self._differences(gradient, chance, curvature, one, random, draws):
             both = alike + differ * one
             through = curvature @ both
-            gain = _solved(through @ curvature + chance, through).T
+            gain = _solved(through @ curvature + chance + 1e-9 * _size(chance), through).T
             best.append(-gain @ gradient + _draw(both - gain @ through, random))
             back = _solved(both, alike).T
             others.append(back @ best[-1] + _draw(alike - back @ alike, random))
@@ -137,18 +157,26 @@ class Prospect:
     ) -> FloatArray:
         """Return draws of τ: by how much the own gradient exceeds what chance makes of it.
 
-        gᵀG⁻¹g has mean tr(G⁻¹C) and variance 2tr((G⁻¹C)²), where C is the covariance of g: that of
-        chance in public rows and own records, and τ times what differences between owners make of it.
+        With G the covariance of g by chance in the own records, gᵀG⁻¹g has mean tr(G⁻¹C) and variance
+        2tr((G⁻¹C)²), where C is the covariance of g: that of chance in own records and public rows, and
+        τ times what differences between owners make of it.
         """
-        inverse = np.linalg.inv(self._scatter)
-        usual = inverse @ (curvature @ self._covariance @ curvature + chance)
-        unit = inverse @ curvature @ one @ curvature
-        measured, expected = float(gradient @ inverse @ gradient), float(np.trace(usual))
+        values, vectors = np.linalg.eigh(chance)
+        there = values > 1e-6 * values[-1]
+        root = vectors[:, there] / np.sqrt(values[there])
+        usual = root.T @ (curvature @ self._covariance @ curvature + chance) @ root
+        unit = root.T @ curvature @ one @ curvature @ root
+        pull = root.T @ gradient
+        measured, expected = float(pull @ pull), float(np.trace(usual))
         found = max(0.0, (measured - expected) / float(np.trace(unit)))
-        total = usual + found * unit
-        spread = np.sqrt(2 * float(np.sum(total * total.T)))
+        spread = np.sqrt(2.0 * float(np.square(usual + found * unit).sum()))
         drawn = measured + spread * random.standard_normal(draws)
         return np.maximum(0.0, (drawn - expected) / float(np.trace(unit)))
+
+
+def _size(matrix: FloatArray) -> FloatArray:
+    """Return the identity, as large as a matrix is on average."""
+    return float(np.trace(matrix)) / len(matrix) * np.eye(len(matrix))
 
 
 def _solved(matrix: FloatArray, right: FloatArray) -> FloatArray:

@@ -14,13 +14,45 @@ from sklearn.linear_model import HuberRegressor, LinearRegression, LogisticRegre
 from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 
+from treaty.adaptation import Adapted, Metric, OwnRecords, adapt, in_predictions
+from treaty.adaptation.metrics import LEVEL_FREE
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
-from treaty.losses import loss_named, permit
+from treaty.fitness import Problem, RowRisk
+from treaty.losses import Weighted, loss_named, permit
 from treaty.plain import Plain, first_problem
-from treaty.records import Dictionary, Encoder, Feature, Target
+from treaty.records import (
+    Dictionary,
+    Encoder,
+    Feature,
+    Source,
+    SourceLike,
+    Target,
+    open_source,
+)
 from treaty.records.columns import as_number
 from treaty.records.frames import as_polars
+
+FEWEST = 20
+"""So many records an owner needs to adapt a model to them."""
+
+
+class AdaptedTo(Plain):
+    """How a model was adapted to an owner's own records. It must not leave without a budget of its own.
+
+    Args:
+        records: how many records.
+        strength: λ, how strongly it was held near the shared model; none for the shared model itself.
+        level_free: whether the level of its predictions was left free.
+        alone: whether the own records spoke against the shared model, so that this is theirs alone.
+        times: how often it has been adapted.
+    """
+
+    records: int
+    strength: float | None
+    level_free: bool
+    alone: bool
+    times: int = 1
 
 
 class Model(Plain):
@@ -35,6 +67,7 @@ class Model(Plain):
         parameters: the loss's own numbers.
         class_weights: how much records with the negative and with the positive label counted in it.
         theta: θ.
+        adapted: how it was adapted to an owner's own records, if it was.
     """
 
     treaty: str
@@ -45,6 +78,7 @@ class Model(Plain):
     parameters: dict[str, float] = {}
     class_weights: tuple[float, float] | None = None
     theta: tuple[float, ...] = Field(min_length=1)
+    adapted: AdaptedTo | None = None
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Model":
@@ -58,10 +92,53 @@ class Model(Plain):
             )
         return self
 
+    @property
+    def encoder(self) -> Encoder:
+        """How a row becomes (x, y)."""
+        return Encoder(self.features, self.target, self.dictionary)
+
+    @property
+    def problem(self) -> Problem:
+        """What it is a model of, without treaty, clip or bounds: what an owner's own model minimises."""
+        loss = loss_named(self.loss, self.parameters)
+        if self.class_weights is not None:
+            loss = Weighted(loss, *self.class_weights)
+        encoder = self.encoder
+        return Problem(loss, encoder.domain, intercept=encoder.dictionary.intercept_index)
+
+    def adapt(self, records: SourceLike, public: SourceLike | None = None) -> "Model":
+        """Adapt the model to an owner's own records, inside its walls: no budget is spent.
+
+        The own model is shrunk towards this one, as far as cross-validation on the own records says.
+        What comes out is computed from records without noise: if it leaves, that is a release.
+
+        Args:
+            records: the owner's own.
+            public: public rows, in whose curvature models are held near; the own records if not given.
+        """
+        own = own_rows(self, records)
+        model = adapt(own, np.array([self.theta]), metrics_for(self, own, public))[0]
+        return self.adapted_as(model, len(own.y))
+
+    def adapted_as(self, model: Adapted, records: int) -> "Model":
+        """Return an adapted model as one that can be saved.
+
+        Args:
+            model: what adapting has come to.
+            records: to how many records.
+        """
+        note = AdaptedTo(
+            records=records,
+            strength=model.strength if math.isfinite(model.strength) else None,
+            level_free=model.metric.name == LEVEL_FREE,
+            alone=model.alone,
+            times=1 if self.adapted is None else self.adapted.times + 1,
+        )
+        return self.model_copy(update={"theta": tuple(model.theta.tolist()), "adapted": note})
+
     def score(self, frame: pl.DataFrame) -> FloatArray:
         """Return θᵀx for rows of the user's columns, in the units of training."""
-        encoder = Encoder(self.features, self.target, self.dictionary)
-        return encoder.x(frame) @ np.array(self.theta)
+        return self.encoder.x(frame) @ np.array(self.theta)
 
     def to_sklearn(self, *, losses: Sequence[str] = ()) -> Pipeline:
         """Return a fitted scikit-learn pipeline that takes data frames of the user's columns.
@@ -76,7 +153,7 @@ class Model(Plain):
         if self.dictionary.intercept > 0:
             constant = slopes[-1] * self.dictionary.intercept
             slopes = slopes[:-1]
-        encoder = RecordEncoder(Encoder(self.features, self.target, self.dictionary))
+        encoder = RecordEncoder(self.encoder)
         return Pipeline([("records", encoder), ("model", self._estimator(slopes, constant))])
 
     def _estimator(self, slopes: FloatArray, constant: float) -> BaseEstimator:
@@ -127,6 +204,36 @@ class Model(Plain):
             raise TreatyError(f"{path}: not a saved model: {first_problem(error)}") from error
         except (ValueError, RecursionError) as error:
             raise TreatyError(f"{path}: not a saved model: not JSON") from error
+
+
+def own_rows(model: Model, records: SourceLike) -> OwnRecords:
+    """Read an owner's own records as a model reads them."""
+    source = open_source(records)
+    problem = model.problem
+    rows, _ = model.encoder.rows(problem.fitness_loss, source)
+    check_own(source, rows, labels=problem.fitness_loss.labels)
+    return OwnRecords(problem, rows.x, rows.y)
+
+
+def check_own(source: Source, rows: RowRisk, *, labels: bool) -> None:
+    """Refuse records that are too few to adapt a model to, or that are all alike."""
+    if rows.n < FEWEST:
+        raise TreatyError(
+            f"{source.label}: {rows.n} records are too few to adapt a model to: at least {FEWEST} are "
+            "needed"
+        )
+    if labels and len(np.unique(rows.y)) < 2:
+        raise TreatyError(
+            f"{source.label}: every record has the same label, so nothing can be learnt from them"
+        )
+
+
+def metrics_for(model: Model, own: OwnRecords, public: SourceLike | None) -> tuple[Metric, ...]:
+    """Return in which metrics a model is held near: that of public rows, or else of the own ones."""
+    rows = own.rows_without(())
+    if public is not None:
+        rows, _ = model.encoder.rows(own.problem.fitness_loss, open_source(public))
+    return in_predictions(own.problem, rows, np.array(model.theta))
 
 
 class RecordEncoder(TransformerMixin, BaseEstimator):

@@ -154,7 +154,7 @@ class SimulatedNoise:
         self._mechanism = plan.mechanism
         self._random = random
         shape = (runs, widest, plan.learner_class.asks.length(plan.problem))
-        self._chunk = (max(1, _DRAWN // int(np.prod(shape))), *shape)
+        self._chunk = (min(plan.horizon, max(1, _DRAWN // int(np.prod(shape)))), *shape)
         self._drawn = iter(())
         self.silent = not self._table.any()
 

@@ -23,6 +23,8 @@ class Assembly:
         risks: the records of every party.
         counts: what happened to them on their way into the public domain.
         public: what the public rows tell, if there are any.
+        sources: where every party's records are.
+        public_source: where the public rows are, if there are any.
     """
 
     treaty: Treaty
@@ -30,6 +32,8 @@ class Assembly:
     risks: Mapping[str, Risk]
     counts: Mapping[str, Counts]
     public: Survey | None
+    sources: Mapping[str, Source]
+    public_source: Source | None
 
     def model(self, theta: FloatArray) -> Model:
         """Return θ as a model that can leave."""
@@ -54,12 +58,13 @@ def assemble(
     public = None if public is None else open_source(public)
     treaty = fit(treaty, public)
     encoder, plan = encoder_of(treaty), plan_of(treaty)
+    opened = {name: open_source(each) for name, each in records.items()}
     risks: dict[str, Risk] = {}
     counts: dict[str, Counts] = {}
     for party in plan.parties:
-        if party.name not in records:
+        if party.name not in opened:
             raise TreatyError(f"there are no records for {party.name}")
-        source = open_source(records[party.name])
+        source = opened[party.name]
         risk, counts[party.name] = encoder.risk(plan.problem.loss, source)
         if risk.n != party.records:
             raise TreatyError(
@@ -74,7 +79,7 @@ def assemble(
         raise TreatyError(
             "training.start: to start from the public model, give public rows with `public`"
         )
-    return Assembly(treaty, plan, risks, counts, surveyed)
+    return Assembly(treaty, plan, risks, counts, surveyed, opened, public)
 
 
 def survey_of(treaty: Treaty, public: SourceLike) -> Survey:

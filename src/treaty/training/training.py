@@ -3,12 +3,15 @@
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from treaty.arrays import FloatArray
 from treaty.fitness import Yardstick, best_constant, model_alone, yardstick
+from treaty.gains import OwnGain, adapt_model, public_model
 from treaty.models import Model
+from treaty.models.model import FEWEST
 from treaty.owner import Owner, Query
 from treaty.plans import NOBODY, Driver, Plan, PoissonClocks, peer_plans
 from treaty.privacy import Grant, MemoryLedger, epsilon_spent
@@ -43,6 +46,8 @@ class Training:
         spent: the ε each owner has spent.
         answers: how many answers each owner has given.
         parameters: the learner's step sizes, given or derived.
+        assembly: what it was trained on.
+        pooled: the best model of all records in one place, without privacy.
     """
 
     model: Model
@@ -54,6 +59,30 @@ class Training:
     spent: dict[str, float]
     answers: dict[str, int]
     parameters: dict[str, float]
+    assembly: Assembly
+    pooled: FloatArray
+
+    @cached_property
+    def owners(self) -> dict[str, OwnGain]:
+        """What training together does to each owner's predictions of its own records, in its own unit.
+
+        Each record is judged by own models that never saw it; the shared model has seen it, through
+        noise. Owners with fewer than 20 records are left out.
+        """
+        public = self.assembly.public_source
+        theta = None if public is None else public_model(self.model, public)
+        return {
+            party.name: adapt_model(
+                self.model,
+                self.assembly.sources[party.name],
+                public,
+                name=party.name,
+                ceiling=self.pooled,
+                public_theta=theta,
+            ).gain
+            for party in self.assembly.plan.parties
+            if party.records >= FEWEST
+        }
 
     def standings(self) -> list[Standing]:
         """Return every model compared, best first."""
@@ -128,6 +157,8 @@ def _trained(
         spent={name: float(epsilon_spent(ledger, treaty)) for name, ledger in ledgers.items()},
         answers={name: ledger.answers_given(treaty) for name, ledger in ledgers.items()},
         parameters=driver.learner.step_sizes,
+        assembly=assembly,
+        pooled=stick.best.theta,
     )
 
 

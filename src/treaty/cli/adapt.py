@@ -1,0 +1,73 @@
+"""treaty adapt: a shared model becomes an owner's own, inside its walls."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from treaty.cli.options import Json, OwnLosses, Public, Worthwhile
+from treaty.cli.output import check_writable, console, print_json, share_of, waiting
+
+if TYPE_CHECKING:
+    from treaty.models import Model
+
+
+def adapt(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The shared model, a JSON file.")],
+    data: Annotated[
+        Path, typer.Option("--data", metavar="FILE", help="Your own records (CSV, Parquet).")
+    ],
+    public: Public = None,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FILE", help="Where your own model goes, as JSON.")
+    ] = Path("adapted.json"),
+    worthwhile: Worthwhile = "1%",
+    picture: Annotated[
+        Path | None, typer.Option("--picture", metavar="FILE", help="Draw the errors (PNG, SVG).")
+    ] = None,
+    loss: OwnLosses = None,
+    as_json: Json = False,
+) -> None:
+    """Adapt a shared model to your own records, and say whether it predicts them better.
+
+    Nothing leaves and no budget is spent. Your own model is shrunk towards the shared one as far as your
+    own records say. The table compares errors on records that no model has seen: alone, public,
+    together, each as it is and adapted. An adapted model that leaves your walls is a release.
+
+    Example:
+
+        treaty adapt model.json --data ours.parquet --public public.parquet --out ours.json
+    """
+    import treaty as t
+    from treaty.gains.picture import draw
+    from treaty.gains.table import render
+
+    check_writable(out)
+    check_writable(picture, picture=True)
+    shared = t.Model.load(model)
+    with waiting("adapting", quiet=as_json):
+        report = t.adapt_model(shared, data, public, worthwhile=share_of(worthwhile))
+    report.model.save(out)
+    if picture is not None:
+        draw(report.gain, picture)
+    if as_json:
+        print_json(report.plain())
+        return
+    console.print(render(report.gain))
+    console.print(_how(report.model), highlight=False)
+    console.print(f"Your own model is in {out}: do not give it away.", highlight=False)
+
+
+def _how(model: "Model") -> str:
+    note = model.adapted
+    assert note is not None
+    if note.alone:
+        how = "Your records speak against the shared model: this is the model of yours alone."
+    elif note.strength is None:
+        level = ", at your own level" if note.level_free else ""
+        how = f"Your records say nothing against the shared model: it stays as it is{level}."
+    else:
+        how = f"Your own model is held near the shared one with a strength of λ = {note.strength:.2g}."
+    if note.times > 1:
+        how += f" It has been adapted {note.times} times."
+    return how

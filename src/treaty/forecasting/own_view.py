@@ -1,0 +1,120 @@
+"""The owner's own question, before anybody trains: from its own records, or from public rows."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import polars as pl
+from threadpoolctl import threadpool_limits
+
+from treaty.adaptation import OwnRecords, in_predictions
+from treaty.errors import TreatyError
+from treaty.fitness import RowRisk
+from treaty.gains import (
+    WORTHWHILE,
+    Audience,
+    OwnGain,
+    Prospect,
+    foreseen_gain,
+    imagined_gain,
+    tails_of,
+)
+from treaty.learners import survey
+from treaty.models.model import check_own
+from treaty.records import Source
+from treaty.terms import Treaty, encoder_of, fit, plan_of, problem_of
+from treaty.terms.reading import class_weights
+
+FEWEST_KNOWN = 20
+"""So many public rows of an owner are needed to tell it from the others."""
+
+
+class _Scene:
+    """A treaty and the public rows that its learner has: all that is the same for every owner."""
+
+    def __init__(self, treaty: Treaty, public: Source) -> None:
+        self._treaty = fit(treaty, public)
+        self.encoder, self.problem = encoder_of(self._treaty), problem_of(self._treaty)
+        self.rows, _ = self.encoder.rows(self.problem.fitness_loss, public)
+        self.survey = survey(self.problem, self.rows)
+        self.plan = plan_of(self._treaty).informed_by(self.survey)
+        self.theta = self.survey.tuned.theta
+        self.metrics = in_predictions(self.problem, self.rows, self.theta)
+        self._tails = tails_of(self.rows, self.theta)
+
+    def audience(self, name: str, next_records: int, worthwhile: float) -> Audience:
+        """Return who asks."""
+        weights, logistic = class_weights(self._treaty), self._treaty.loss.name == "logistic"
+        return Audience(
+            name,
+            self._treaty.target,
+            next_records=next_records,
+            probabilities=logistic,
+            shift=float(np.log(weights[1] / weights[0])) if weights and logistic else 0.0,
+            worthwhile=worthwhile,
+            tails=self._tails,
+        )
+
+
+def own_gains(
+    treaty: Treaty,
+    public: Source,
+    own: Mapping[str, Source],
+    *,
+    worthwhile: float = WORTHWHILE,
+    seed: int = 0,
+) -> Iterator[OwnGain]:
+    """Forecast, for every owner whose records are at hand, what joining does to its own errors.
+
+    Args:
+        treaty: the treaty.
+        public: the public rows that the learner has.
+        own: the very records of parties, by name.
+        worthwhile: the least share by which an error must fall to matter.
+        seed: of the draws.
+    """
+    scene = _Scene(treaty, public)
+    loss = scene.rows.loss
+    for name, source in own.items():
+        if scene.plan.party(name) is None:
+            raise TreatyError(f"`own` names {name}, who is not a party to this treaty")
+        mine, truth, _ = scene.encoder.judged(loss, source)
+        check_own(source, mine, labels=loss.labels)
+        records = OwnRecords(scene.problem, mine.x, mine.y)
+        prospect = Prospect(scene.plan, scene.survey, name, seed)
+        audience = scene.audience(name, mine.n, worthwhile)
+        with threadpool_limits(1, "blas"):  # many small matrices: threads only wait for each other
+            gain = foreseen_gain(audience, records, truth, prospect, scene.theta, scene.metrics)
+        yield gain
+
+
+def imagined_gains(
+    treaty: Treaty,
+    public: Source,
+    by: str,
+    *,
+    worthwhile: float = WORTHWHILE,
+    seed: int = 0,
+) -> Iterator[OwnGain]:
+    """Forecast the same from public rows alone, for every owner that enough of them are of.
+
+    Args:
+        treaty: the treaty.
+        public: the public rows that the learner has.
+        by: the column that says whose each row is.
+        worthwhile: the least share by which an error must fall to matter.
+        seed: of the draws.
+    """
+    scene = _Scene(treaty, public)
+    owner = np.array([name for block in public.blocks([by]) for name in block[by].cast(pl.String)])
+    for party in scene.plan.parties:
+        mine = np.flatnonzero(owner == party.name)
+        if len(mine) < FEWEST_KNOWN:
+            continue
+        rows = RowRisk(scene.rows.loss, scene.rows.x[mine], scene.rows.y[mine])
+        audience = scene.audience(party.name, party.records, worthwhile)
+        prospect = Prospect(scene.plan, scene.survey, party.name, seed)
+        with threadpool_limits(1, "blas"):
+            gain = imagined_gain(
+                audience, scene.problem, rows, party.records, prospect, scene.theta, scene.metrics
+            )
+        yield gain

@@ -1,0 +1,105 @@
+"""A shared model that is there, adapted to an owner's own records, and what that brought."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from treaty.adaptation import OwnRecords, adapt, alone
+from treaty.arrays import FloatArray
+from treaty.errors import TreatyError
+from treaty.gains.competing import CEILING, PUBLIC, TOGETHER
+from treaty.gains.judging import held_out_scores
+from treaty.gains.own_gain import WORTHWHILE, Audience, OwnGain, gain_from
+from treaty.models import Model
+from treaty.models.model import check_own, metrics_for
+from treaty.records import SourceLike, open_source
+
+
+@dataclass(frozen=True)
+class OwnReport:
+    """An adapted model, and every model's errors on the owner's own records, out of sample.
+
+    Args:
+        model: the adapted model.
+        gain: the errors, and by how much joining has lowered them.
+    """
+
+    model: Model
+    gain: OwnGain
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        note = self.model.adapted
+        return {"adapted": None if note is None else note.model_dump(), **self.gain.plain()}
+
+
+def adapt_model(
+    model: Model,
+    records: SourceLike,
+    public: SourceLike | None = None,
+    *,
+    name: str = "us",
+    worthwhile: float = WORTHWHILE,
+    ceiling: FloatArray | None = None,
+    public_theta: FloatArray | None = None,
+) -> OwnReport:
+    """Adapt a shared model to an owner's own records, and compare all that the owner could use.
+
+    Everything happens inside the owner's walls, and costs no budget. What comes out is computed from the
+    records without noise: if it leaves, that is a release. Where the own records were in the training,
+    the shared model has seen them, through noise.
+
+    Args:
+        model: the shared model.
+        records: the owner's own.
+        public: public rows, for the public model and its adaptation.
+        name: the owner's name.
+        worthwhile: the least share by which an error must fall to matter.
+        ceiling: where all records are at hand: the best model of them in one place, without privacy.
+        public_theta: the model of the public rows, if it is at hand.
+
+    Example:
+        report = treaty.adapt_model(treaty.Model.load("model.json"), "ours.parquet", "public.parquet")
+        print(report.gain.adapted.rmse)
+        report.model.save("ours.json")
+    """
+    source = open_source(records)
+    problem, encoder = model.problem, model.encoder
+    labels = problem.fitness_loss.labels
+    rows, truth, _ = encoder.judged(problem.fitness_loss, source)
+    check_own(source, rows, labels=labels)
+    own = OwnRecords(problem, rows.x, rows.y)
+    metrics = metrics_for(model, own, public)
+    shared = np.array([model.theta])
+    anchors: dict[str, FloatArray] = {TOGETHER: shared}
+    if public is not None:
+        theta = public_model(model, public) if public_theta is None else public_theta
+        anchors[PUBLIC] = theta[None]
+    if ceiling is not None:
+        anchors[CEILING] = ceiling[None]
+    audience = Audience(
+        name,
+        model.target,
+        next_records=rows.n,
+        probabilities=model.loss == "logistic",
+        shift=model.shift,
+        worthwhile=worthwhile,
+    )
+    with threadpool_limits(1, "blas"):  # many small matrices: threads only wait for each other
+        scores, picked = held_out_scores(own, lambda _: anchors, metrics)
+        gain = gain_from(audience, truth, scores, picked)
+        chosen = adapt(own, shared, metrics)[0]
+    return OwnReport(model.adapted_as(chosen, rows.n), gain)
+
+
+def public_model(model: Model, public: SourceLike) -> FloatArray:
+    """Return the best model of public rows, with as much of a ridge as cross-validation asks for."""
+    source = open_source(public)
+    rows, _ = model.encoder.rows(model.problem.fitness_loss, source)
+    if rows.n < 20:
+        raise TreatyError(
+            f"{source.label}: {rows.n} public rows are too few for a model: at least 20 are needed"
+        )
+    return alone(OwnRecords(model.problem, rows.x, rows.y, 10)).theta

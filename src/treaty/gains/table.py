@@ -1,0 +1,166 @@
+"""An owner's own question as a table that an executive can read."""
+
+import io
+from collections.abc import Mapping
+
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from treaty.gains.competing import ADAPTED, ALONE, CEILING, PUBLIC, TOGETHER, adapted
+from treaty.gains.own_gain import NOTHING, OwnGain, sentence, shown
+from treaty.measures import MEASURES, Estimate
+
+NAMES = {
+    ALONE: "alone: your own model, tuned",
+    PUBLIC: "the public model as it is",
+    adapted(PUBLIC): "the public model, adapted to your records",
+    TOGETHER: "together: the shared model as it is",
+    ADAPTED: "together, adapted to your records",
+    adapted(CEILING): "ceiling: all records in one place, no privacy, adapted",
+}
+
+
+NEXT = "90% intervals: of errors for as many further records, of the gain in the long run."
+
+
+def text(gain: OwnGain) -> str:
+    """Return it as text."""
+    out = io.StringIO()
+    Console(file=out, width=100).print(render(gain))
+    return out.getvalue().rstrip()
+
+
+def render(gain: OwnGain) -> Group:
+    """Return it as something Rich prints: the verdict first, then the table, then what to know of it."""
+    return Group(Text(sentence(gain), style="bold"), table(gain), *map(Text, notes(gain)))
+
+
+def render_all(gains: Mapping[str, OwnGain]) -> Group:
+    """Return several owners' answers: each in full where they are two, else a line for each."""
+    if len(gains) <= 2:
+        return Group(*(part for gain in gains.values() for part in (render(gain), Text(""))))
+    notes = f"Not joining: the best of alone and public, adapted. Joining: shared, adapted. {NEXT}"
+    return Group(Text(summary(gains), style="bold"), overview(gains), Text(notes))
+
+
+def summary(gains: Mapping[str, OwnGain]) -> str:
+    """Say in one sentence whose own predictions would get better."""
+    known = next(iter(gains.values())).known
+    worthwhile = next(iter(gains.values())).worthwhile
+    told = {
+        decision: [name for name, gain in gains.items() if gain.decision == decision]
+        for decision in ("join", "small", "stay away", "too close", "no difference")
+    }
+    verb = "gain" if known else "would gain"
+    said = [
+        f"{len(told['join'])} of {len(gains)} owners {verb} at least {100 * worthwhile:g}% on their own "
+        f"records by joining{_named(told['join'])}"
+    ]
+    if told["small"]:
+        said.append(f"{len(told['small'])} less than that{_named(told['small'])}")
+    if told["stay away"]:
+        said.append(f"{len(told['stay away'])} should stay away{_named(told['stay away'])}")
+    if told["too close"]:
+        most = max(
+            abs(e) for n in told["too close"] for e in (gains[n].gain.low, gains[n].gain.high)
+        )
+        said.append(
+            f"for {len(told['too close'])} it is too close to tell, at most {100 * most:.1f}% either way"
+        )
+    if told["no difference"]:
+        said.append(f"for {len(told['no difference'])} it makes no difference")
+    return "; ".join(said) + "."
+
+
+def overview(gains: Mapping[str, OwnGain]) -> Table:
+    """Return a line for every owner: what it can have without joining, what joining brings."""
+    first = next(iter(gains.values()))
+    unit = f", {first.target.unit}" if first.target.unit and MEASURES[first.measure].in_unit else ""
+    what = first.target.label or first.target.column
+    made = Table(title=f"Errors of {what} on every owner's own records{unit}", title_justify="left")
+    for column in ("owner", "records", "not joining", "joining", "gain", "verdict"):
+        left = column in ("owner", "verdict")
+        made.add_column(
+            column, justify="left" if left else "right", no_wrap=column != "owner", min_width=5
+        )
+    for name, gain in gains.items():
+        cells = [
+            shown(gain.models[key].measures[gain.measure].value) for key in (gain.rival, ADAPTED)
+        ]
+        style = {"join": "bold green", "stay away": "red"}.get(gain.decision)
+        made.add_row(
+            Text(name), f"{gain.records:,}", *cells, _share(gain.gain), gain.decision, style=style
+        )
+    return made
+
+
+def _share(gain: Estimate) -> str:
+    """Return a gain in percent, with its interval, or that there is none to speak of."""
+    value, low, high = (100 * end for end in (gain.value, gain.low, gain.high))
+    if max(abs(low), abs(high)) < 100 * NOTHING:
+        return "none"
+    return f"{value:.1f}% ({low:.1f} to {high:.1f})"
+
+
+def _named(names: list[str]) -> str:
+    if not names:
+        return ""
+    return f" ({', '.join(names[:8])}{', …' if len(names) > 8 else ''})"
+
+
+def table(gain: OwnGain) -> Table:
+    """Return every model's errors on the owner's own records."""
+    measures = [MEASURES[name] for name in gain.adapted.measures]
+    made = Table(title=title(gain), title_justify="left", header_style="bold")
+    made.add_column("model")
+    for measure in measures:
+        words = measure.name.replace("_", " ")
+        made.add_column(
+            {"rmse": "error (RMSE)", "mae": "mean absolute", "r2": "R²"}.get(measure.name, words)
+        )
+        made.columns[-1].justify = "right"
+    for key, words in NAMES.items():
+        errors = gain.models.get(key)
+        if errors is None:
+            continue
+        style = "bold green" if key == ADAPTED else None
+        mark = " (best without joining)" if key == gain.rival else ""
+        cells = [
+            _cell(errors.measures.get(measure.name), first=measure is measures[0])
+            for measure in measures
+        ]
+        made.add_row(words + mark, *cells, style=style)
+    return made
+
+
+def title(gain: OwnGain) -> str:
+    """Return what the table is about."""
+    unit = f", in {gain.target.unit}" if gain.target.unit else ""
+    what = gain.target.label or gain.target.column
+    return f"{gain.name}: errors of {what} on {gain.records:,} own records, out of sample{unit}"
+
+
+def notes(gain: OwnGain) -> list[str]:
+    """Return what a reader should know of the figures."""
+    lines = [NEXT]
+    if gain.clamped > 0:
+        low, high = gain.target.bounds or (0.0, 0.0)
+        lines.append(
+            f"{100 * gain.clamped:.2g}% of the records lie outside the treaty's bounds, {low:g} to "
+            f"{high:g}, and count as the bound; as they are, the error of the shared model, adapted, "
+            f"{'is' if gain.known else 'would be about'} {shown(gain.unclamped or 0.0)}."
+        )
+    if gain.known:
+        lines.append(
+            "The shared model has seen these records, through noise, if they were in its training; "
+            "an adapted model that leaves is a release."
+        )
+    return lines
+
+
+def _cell(estimate: Estimate | None, *, first: bool) -> str:
+    if estimate is None:
+        return "–"
+    value = shown(estimate.value)
+    return f"{value} [{shown(estimate.low)}, {shown(estimate.high)}]" if first else value
