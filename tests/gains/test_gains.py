@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import treaty as t
+from treaty.advice.stability import stability_of
 from treaty.errors import TreatyError
 from treaty.forecasting.own_view import own_gains
 from treaty.gains import ADAPTED, ALONE, PUBLIC, TOGETHER, Audience, adapted
@@ -227,3 +228,33 @@ def test_every_owner_from_public_rows_and_after_training(capsys):
     shown = str(found)
     assert shown.index("Errors of score on every owner's own records, points") < shown.index("ψ")
     assert "owners would gain at least 1% on their own records" in " ".join(shown.split())
+
+
+def test_a_coalition_is_stable_when_nobody_would_rather_be_elsewhere():
+    content = _gain(0.02, 0.01, 0.03)
+    loses, indifferent = _gain(-0.02, -0.03, -0.01), _gain(0.0, -0.01, 0.01)
+    calm = stability_of(["a", "b"], {"a": content, "b": indifferent, "c": indifferent}, 5)
+    assert calm is not None
+    assert calm.stable
+    assert "the coalition is stable" in calm.sentence()
+    assert "of 3 of 5 owners" in calm.sentence()
+    moved = stability_of(["a", "b"], {"a": content, "b": loses, "c": content}, 3)
+    assert moved is not None
+    assert not moved.stable
+    assert "b would rather stay away and c would rather be in" in moved.sentence()
+    assert moved.plain()["would_leave"] == ["b"]
+    assert stability_of(["a"], {}, 2) is None
+
+
+def test_advice_knows_what_its_coalition_does_to_owners_own_errors():
+    document = _treaty(100.0)
+    public = pl.concat(
+        [_rows(30, 900 + i).with_columns(who=pl.lit(f"o{i}")) for i in range(OWNERS)]
+    )
+    found = t.advise(document, public, by="who")
+    assert set(found.gains) == {f"o{i}" for i in range(OWNERS)}
+    assert found.stability is not None
+    assert found.stability.known == tuple(found.gains)
+    shown = " ".join(str(found).split())
+    assert shown.index("on every owner's own records") < shown.index("everybody together: ψ")
+    assert found.plain()["stability"]["stable"] == found.stability.stable

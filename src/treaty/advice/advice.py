@@ -1,20 +1,22 @@
 """Advice: whom to invite, which ε, and at what price."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from treaty.advice.coalition import candidates, leave_one_out, shapley
+from treaty.advice.stability import Stability, stability_of
 from treaty.advice.table import text
 from treaty.advice.targets import Reach, beats_alone, priced_budgets, reach
 from treaty.advice.worth import Worth, worth_of
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.evidence import Evidence, EvidenceKind
-from treaty.forecasting import Outlook, evidence_from, outlook_on
+from treaty.forecasting import Outlook, evidence_from, gains_from, outlook_on
 from treaty.forecasting.verdict import beats
+from treaty.gains import WORTHWHILE, OwnGain
 from treaty.measures import Estimate
 from treaty.records import SourceLike
 from treaty.terms import Treaty
@@ -67,6 +69,9 @@ class Advice:
         reach: what would reach the target, if one was given.
         budgets: what each owner should be asked for under the prices, if any were given.
         priced: ψ of everybody at those budgets.
+        gains: what training with the recommended coalition does to owners' own errors, by name, where the
+            evidence tells enough of them.
+        stability: whether anybody would rather be elsewhere, by that.
     """
 
     title: str
@@ -81,6 +86,8 @@ class Advice:
     reach: Reach | None
     budgets: dict[str, float] | None
     priced: float | None
+    gains: Mapping[str, OwnGain] = field(default_factory=dict[str, OwnGain])
+    stability: Stability | None = None
 
     def __str__(self) -> str:
         return text(self)
@@ -113,6 +120,8 @@ class Advice:
             "reach": None if self.reach is None else vars(self.reach),
             "budgets": self.budgets,
             "priced": self.priced,
+            "own_gains": {name: gain.plain() for name, gain in self.gains.items()},
+            "stability": None if self.stability is None else self.stability.plain(),
         }
 
 
@@ -129,6 +138,7 @@ def advise(
     owner: str | None = None,
     prices: Mapping[str, float] | None = None,
     spend: float | None = None,
+    worthwhile: float = WORTHWHILE,
     seed: int = 0,
 ) -> Advice:
     """Say whom to invite, what each owner adds, and what a target or a price asks for.
@@ -150,13 +160,38 @@ def advise(
             to beat.
         prices: the price of one unit of ε, by owner.
         spend: what there is to spend at those prices.
+        worthwhile: the least share by which an owner's own error must fall to matter to it.
         seed: of the rehearsals.
     """
     known = evidence_from(
         evidence, private=private, by=by, own=own, generate=generate, public_rows=public_rows
     )
     outlook = outlook_on(treaty, known)
-    return advice_of(outlook, target=target, owner=owner, prices=prices, spend=spend, seed=seed)
+    advice = advice_of(outlook, target=target, owner=owner, prices=prices, spend=spend, seed=seed)
+    return with_own_gains(advice, treaty, known, worthwhile=worthwhile, seed=seed)
+
+
+def with_own_gains(
+    advice: Advice,
+    treaty: Treaty,
+    evidence: Evidence,
+    *,
+    worthwhile: float = WORTHWHILE,
+    seed: int = 0,
+) -> Advice:
+    """Return advice with what the recommended coalition does to owners' own errors.
+
+    Args:
+        advice: the advice.
+        treaty: the treaty it is about.
+        evidence: what it was made of.
+        worthwhile: the least share by which an error must fall to matter.
+        seed: of the draws.
+    """
+    members = advice.coalition
+    gains = gains_from(treaty, evidence, coalition=members, worthwhile=worthwhile, seed=seed)
+    stability = stability_of(members, gains, len(advice.owners))
+    return replace(advice, gains=gains, stability=stability)
 
 
 def advice_of(

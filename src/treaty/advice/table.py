@@ -3,11 +3,12 @@
 import io
 from typing import TYPE_CHECKING
 
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from treaty.forecasting.table import EVIDENCE, told_apart
+from treaty.gains.table import render_all
 
 if TYPE_CHECKING:
     from treaty.advice.advice import Advice, Standpoint
@@ -38,7 +39,11 @@ def render(advice: "Advice") -> Group:
             _joining(owner, advice.unknown),
             style=None if owner.invited else "dim",
         )
-    lines = [
+    own: list[RenderableType] = []
+    if advice.gains and advice.stability is not None:
+        own = [render_all(advice.gains), Text(advice.stability.sentence()), Text("")]
+    lines: list[RenderableType] = [
+        *own,
         Text(f"{advice.title}\nfrom {EVIDENCE[advice.evidence]}; {told_apart(advice.alike)}"),
         Text(f"everybody together: ψ = {advice.everybody}"),
         table,

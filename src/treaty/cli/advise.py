@@ -15,8 +15,9 @@ from treaty.cli.options import (
     PublicRows,
     StandIn,
     TreatyFile,
+    Worthwhile,
 )
-from treaty.cli.output import check_writable, console, named_files, print_json, waiting
+from treaty.cli.output import check_writable, console, named_files, print_json, share_of, waiting
 from treaty.errors import TreatyError
 
 
@@ -51,10 +52,14 @@ def advise(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw scenarios and break-even.")
     ] = None,
+    worthwhile: Worthwhile = "1%",
     loss: OwnLosses = None,
     as_json: Json = False,
 ) -> None:
     """Say whom to invite, what each owner adds, and what a target or a price asks for.
+
+    With --by or --own, first what the recommended coalition does to owners' own errors, and whether it
+    is stable: nobody in it would rather stay away, nobody outside would rather be in.
 
     Example:
 
@@ -63,7 +68,7 @@ def advise(
         treaty advise flights/treaty.toml --stand-in flights/public.parquet --target 0.001
     """
     import treaty as t
-    from treaty.advice import advice_of
+    from treaty.advice import advice_of, with_own_gains
     from treaty.advice.picture import draw
     from treaty.advice.table import render
     from treaty.forecasting import outlook_on
@@ -88,6 +93,7 @@ def advise(
             prices=None if prices is None else _prices(prices),
             spend=spend,
         )
+        advice = with_own_gains(advice, document, evidence, worthwhile=share_of(worthwhile))
         if plot is not None:
             draw(outlook, plot)
     if as_json:

@@ -1,7 +1,7 @@
 """What a collaboration is worth, before anyone trains."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,7 +9,7 @@ from treaty.errors import TreatyError
 from treaty.evidence import Evidence, EvidenceKind
 from treaty.fitness import Risk, pooled
 from treaty.forecasting.outlook import Outlook, outlook_on
-from treaty.forecasting.own_view import imagined_gains, own_gains
+from treaty.forecasting.own_view import gains_from
 from treaty.forecasting.ratio import above_zero, ratio
 from treaty.forecasting.rehearsal import Rehearsal, concluded, rehearsals
 from treaty.forecasting.table import text
@@ -171,16 +171,7 @@ def with_owners(
     seed: int = 0,
 ) -> Forecast:
     """Return a forecast with the own question answered of every owner whose records are at hand."""
-    if evidence.public is None:
-        return found
-    gains: Iterable[OwnGain] = ()
-    if evidence.own:
-        gains = own_gains(treaty, evidence.public, evidence.own, worthwhile=worthwhile, seed=seed)
-    elif evidence.by is not None:
-        gains = imagined_gains(
-            treaty, evidence.public, evidence.by, worthwhile=worthwhile, seed=seed
-        )
-    return replace(found, owners={gain.name: gain for gain in gains})
+    return replace(found, owners=gains_from(treaty, evidence, worthwhile=worthwhile, seed=seed))
 
 
 def evidence_from(

@@ -1,6 +1,6 @@
 """The owner's own question, before anybody trains: from its own records, or from public rows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -8,6 +8,7 @@ from threadpoolctl import threadpool_limits
 
 from treaty.adaptation import OwnRecords, in_predictions
 from treaty.errors import TreatyError
+from treaty.evidence import Evidence
 from treaty.fitness import RowRisk
 from treaty.gains import (
     WORTHWHILE,
@@ -41,6 +42,13 @@ class _Scene:
         self.metrics = in_predictions(self.problem, self.rows, self.theta)
         self._tails = tails_of(self.rows, self.theta)
 
+    def prospect(self, name: str, coalition: Sequence[str] | None, seed: int) -> Prospect:
+        """Return draws of what an owner would get if it joined a coalition."""
+        plan = self.plan
+        if coalition is not None:
+            plan = plan.with_parties(p for p in plan.parties if p.name in {name, *coalition})
+        return Prospect(plan, self.survey, name, seed)
+
     def audience(self, name: str, next_records: int, worthwhile: float) -> Audience:
         """Return who asks."""
         weights, logistic = class_weights(self._treaty), self._treaty.loss.name == "logistic"
@@ -60,6 +68,7 @@ def own_gains(
     public: Source,
     own: Mapping[str, Source],
     *,
+    coalition: Sequence[str] | None = None,
     worthwhile: float = WORTHWHILE,
     seed: int = 0,
 ) -> Iterator[OwnGain]:
@@ -69,6 +78,7 @@ def own_gains(
         treaty: the treaty.
         public: the public rows that the learner has.
         own: the very records of parties, by name.
+        coalition: who trains, the asking owner in any case; all parties if not given.
         worthwhile: the least share by which an error must fall to matter.
         seed: of the draws.
     """
@@ -80,7 +90,7 @@ def own_gains(
         mine, truth, _ = scene.encoder.judged(loss, source)
         check_own(source, mine, labels=loss.labels)
         records = OwnRecords(scene.problem, mine.x, mine.y)
-        prospect = Prospect(scene.plan, scene.survey, name, seed)
+        prospect = scene.prospect(name, coalition, seed)
         audience = scene.audience(name, mine.n, worthwhile)
         with threadpool_limits(1, "blas"):  # many small matrices: threads only wait for each other
             gain = foreseen_gain(audience, records, truth, prospect, scene.theta, scene.metrics)
@@ -92,6 +102,7 @@ def imagined_gains(
     public: Source,
     by: str,
     *,
+    coalition: Sequence[str] | None = None,
     worthwhile: float = WORTHWHILE,
     seed: int = 0,
 ) -> Iterator[OwnGain]:
@@ -101,6 +112,7 @@ def imagined_gains(
         treaty: the treaty.
         public: the public rows that the learner has.
         by: the column that says whose each row is.
+        coalition: who trains, the asking owner in any case; all parties if not given.
         worthwhile: the least share by which an error must fall to matter.
         seed: of the draws.
     """
@@ -112,9 +124,41 @@ def imagined_gains(
             continue
         rows = RowRisk(scene.rows.loss, scene.rows.x[mine], scene.rows.y[mine])
         audience = scene.audience(party.name, party.records, worthwhile)
-        prospect = Prospect(scene.plan, scene.survey, party.name, seed)
+        prospect = scene.prospect(party.name, coalition, seed)
         with threadpool_limits(1, "blas"):
             gain = imagined_gain(
                 audience, scene.problem, rows, party.records, prospect, scene.theta, scene.metrics
             )
         yield gain
+
+
+def gains_from(
+    treaty: Treaty,
+    evidence: Evidence,
+    *,
+    coalition: Sequence[str] | None = None,
+    worthwhile: float = WORTHWHILE,
+    seed: int = 0,
+) -> dict[str, OwnGain]:
+    """Return the own gain of every owner that evidence tells enough of, by name.
+
+    Args:
+        treaty: the treaty.
+        evidence: public rows, with owners' own records or a column of owners beside.
+        coalition: who trains, the asking owner in any case; all parties if not given.
+        worthwhile: the least share by which an error must fall to matter.
+        seed: of the draws.
+    """
+    public, by = evidence.public, evidence.by
+    if public is None:
+        return {}
+    found: Iterable[OwnGain] = ()
+    if evidence.own:
+        found = own_gains(
+            treaty, public, evidence.own, coalition=coalition, worthwhile=worthwhile, seed=seed
+        )
+    elif by is not None:
+        found = imagined_gains(
+            treaty, public, by, coalition=coalition, worthwhile=worthwhile, seed=seed
+        )
+    return {gain.name: gain for gain in found}
