@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -69,9 +70,7 @@ class Advice:
         reach: what would reach the target, if one was given.
         budgets: what each owner should be asked for under the prices, if any were given.
         priced: ψ of everybody at those budgets.
-        gains: what training with the recommended coalition does to owners' own errors, by name, where the
-            evidence tells enough of them.
-        stability: whether anybody would rather be elsewhere, by that.
+        ask_owners: computes `gains`, which nobody pays for who does not ask.
     """
 
     title: str
@@ -86,8 +85,20 @@ class Advice:
     reach: Reach | None
     budgets: dict[str, float] | None
     priced: float | None
-    gains: Mapping[str, OwnGain] = field(default_factory=dict[str, OwnGain])
-    stability: Stability | None = None
+    ask_owners: Callable[[], Mapping[str, OwnGain]] = field(default=dict[str, OwnGain], repr=False)
+
+    @cached_property
+    def gains(self) -> Mapping[str, OwnGain]:
+        """What training with the recommended coalition does to owners' own errors, by name.
+
+        Of every owner that the evidence tells enough of.
+        """
+        return self.ask_owners()
+
+    @property
+    def stability(self) -> Stability | None:
+        """Whether anybody would rather be elsewhere, by that."""
+        return stability_of(self.coalition, self.gains, len(self.owners))
 
     def __str__(self) -> str:
         return text(self)
@@ -179,7 +190,7 @@ def with_own_gains(
     worthwhile: float = WORTHWHILE,
     seed: int = 0,
 ) -> Advice:
-    """Return advice with what the recommended coalition does to owners' own errors.
+    """Return advice that can tell what the recommended coalition does to owners' own errors.
 
     Args:
         advice: the advice.
@@ -188,10 +199,15 @@ def with_own_gains(
         worthwhile: the least share by which an error must fall to matter.
         seed: of the draws.
     """
-    members = advice.coalition
-    gains = gains_from(treaty, evidence, coalition=members, worthwhile=worthwhile, seed=seed)
-    stability = stability_of(members, gains, len(advice.owners))
-    return replace(advice, gains=gains, stability=stability)
+    ask = partial(
+        gains_from,
+        treaty,
+        evidence,
+        coalition=advice.coalition,
+        worthwhile=worthwhile,
+        seed=seed,
+    )
+    return replace(advice, ask_owners=ask)
 
 
 def advice_of(

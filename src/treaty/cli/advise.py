@@ -94,6 +94,7 @@ def advise(
             spend=spend,
         )
         advice = with_own_gains(advice, document, evidence, worthwhile=share_of(worthwhile))
+        _ = advice.gains  # computed while it is said that something is going on
         if plot is not None:
             draw(outlook, plot)
     if as_json:

@@ -79,6 +79,7 @@ def forecast(
             tick(round(1_000 * result.done), 1_000)
         assert result is not None
         result = with_owners(result, document, evidence, worthwhile=share_of(worthwhile))
+        _ = result.owners  # computed while the bar is shown
         if plot is not None:
             draw(outlook, result, plot)
     if as_json:

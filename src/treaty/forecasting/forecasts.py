@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any
 
 from treaty.errors import TreatyError
@@ -59,8 +60,7 @@ class Forecast:
         runs: how many rehearsals it took.
         verdict: what it means, in words.
         done: which share of the work is done, as far as can be told; 1 for a finished forecast.
-        owners: for owners whose own records are at hand, by name: what joining does to their own errors,
-            in their own unit.
+        ask_owners: computes `owners`, which nobody pays for who does not ask.
     """
 
     title: str
@@ -85,7 +85,16 @@ class Forecast:
     runs: int
     verdict: tuple[str, ...]
     done: float = 1.0
-    owners: Mapping[str, OwnGain] = field(default_factory=dict[str, OwnGain])
+    ask_owners: Callable[[], Mapping[str, OwnGain]] = field(default=dict[str, OwnGain], repr=False)
+
+    @cached_property
+    def owners(self) -> Mapping[str, OwnGain]:
+        """What joining does to owners' own errors, in their own unit, by name.
+
+        Of every owner whose own records are at hand; else of every owner that the public rows say enough
+        of, where they say whose they are.
+        """
+        return self.ask_owners()
 
     def __str__(self) -> str:
         return text(self)
@@ -170,8 +179,10 @@ def with_owners(
     worthwhile: float = WORTHWHILE,
     seed: int = 0,
 ) -> Forecast:
-    """Return a forecast with the own question answered of every owner whose records are at hand."""
-    return replace(found, owners=gains_from(treaty, evidence, worthwhile=worthwhile, seed=seed))
+    """Return a forecast that can answer owners' own questions as well."""
+    return replace(
+        found, ask_owners=partial(gains_from, treaty, evidence, worthwhile=worthwhile, seed=seed)
+    )
 
 
 def evidence_from(
