@@ -14,7 +14,7 @@ from treaty.fitness.risk import has_moments
 
 STRENGTHS = (*np.geomspace(1e-3, 1e3, 19).tolist(), math.inf)
 """λ that are tried: from 1/1000 of the shared model's own curvature to nothing but the shared model."""
-FEWER = (*np.geomspace(1e-2, 1e2, 5).tolist(), math.inf)
+FEWER = (*np.geomspace(1e-2, 1e2, 9).tolist(), math.inf)
 """Those that are tried where each has to be solved by itself."""
 
 

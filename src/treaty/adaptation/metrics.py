@@ -7,9 +7,12 @@ import numpy as np
 
 from treaty.arrays import FloatArray
 from treaty.fitness import Problem, Risk, curvature_of
+from treaty.fitness.risk import has_moments
 from treaty.losses import Squared
 
 LEVEL_HELD, LEVEL_FREE = "level held", "level free"
+FLAT = 0.01
+"""The share of its largest curvature that a loss is taken to have everywhere."""
 DIAGONAL = 0.1
 """How far a metric is shrunk towards its diagonal: columns that few rows have are not left free."""
 
@@ -58,10 +61,17 @@ def by_columns(problem: Problem, rows: Risk, theta: FloatArray, name: str) -> Me
 
 
 def _bend(problem: Problem, rows: Risk, theta: FloatArray) -> FloatArray:
-    """Return the curvature of the mean loss; for a loss with kinks, flat almost everywhere, mean xxᵀ."""
-    if math.isinf(problem.fitness_loss.curvature_bound):
-        return 0.5 * rows.with_loss(Squared()).hessian(theta)
-    return curvature_of(problem, rows, theta)
+    """Return the curvature of the mean loss, and a little of mean xxᵀ where it may be flat.
+
+    A loss with kinks is flat almost everywhere: mean xxᵀ stands for its curvature.
+    """
+    loss = problem.fitness_loss
+    if has_moments(loss):
+        return curvature_of(problem, rows, theta)
+    gram = 0.5 * rows.with_loss(Squared()).hessian(theta)
+    if math.isinf(loss.curvature_bound):
+        return gram
+    return curvature_of(problem, rows, theta) + FLAT * loss.curvature_bound * gram
 
 
 def without_level(matrix: FloatArray, intercept: int) -> FloatArray:

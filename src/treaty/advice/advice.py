@@ -85,7 +85,9 @@ class Advice:
     reach: Reach | None
     budgets: dict[str, float] | None
     priced: float | None
-    ask_owners: Callable[[], Mapping[str, OwnGain]] = field(default=dict[str, OwnGain], repr=False)
+    ask_owners: Callable[[], Mapping[str, OwnGain]] = field(
+        default=dict[str, OwnGain], repr=False, compare=False
+    )
 
     @cached_property
     def gains(self) -> Mapping[str, OwnGain]:

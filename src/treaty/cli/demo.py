@@ -55,12 +55,18 @@ def demo(
 
 
 def _tell(story: "Story") -> None:
+    from treaty.gains.table import render_all, summary
+
     report, expected = story.training, story.forecast
     console.print(
         f"\n16 airlines, {story.records:,} real flights, ε = 1 each, "
         f"{story.public_rows:,} public rows. How late will a flight arrive?\n"
     )
-    console.print("Before anybody trained, from the public rows alone:", style="bold")
+    console.print(f"Before anybody trained: {summary(expected.owners)}\nThen, as measured:")
+    console.print(render_all(report.owners))
+    console.print(
+        "\nOne model over everybody's flights, as the learner and the papers see it:", style="bold"
+    )
     for line in expected.verdict:
         console.print(f"  {line}")
     shown = table(

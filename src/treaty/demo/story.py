@@ -58,6 +58,7 @@ class Story:
             "psi_public_only": self.training.public_only,
             "psi_nothing": self.training.nothing,
             "better_together": self.beaten,
+            "owners": {name: gain.plain() for name, gain in self.training.owners.items()},
         }
 
 
@@ -71,6 +72,8 @@ def tell(folder: Path, progress: Callable[[int, int], None]) -> Story:
     steps = 2 + len(EPSILONS)
     progress(1, steps)
     training = train(assembly)
+    # Asked for while the files are there.
+    _ = expected.owners, training.owners
     progress(2, steps)
     by_epsilon: dict[float, float] = {}
     for done, epsilon in enumerate(EPSILONS, start=3):

@@ -85,7 +85,9 @@ class Forecast:
     runs: int
     verdict: tuple[str, ...]
     done: float = 1.0
-    ask_owners: Callable[[], Mapping[str, OwnGain]] = field(default=dict[str, OwnGain], repr=False)
+    ask_owners: Callable[[], Mapping[str, OwnGain]] = field(
+        default=dict[str, OwnGain], repr=False, compare=False
+    )
 
     @cached_property
     def owners(self) -> Mapping[str, OwnGain]:
