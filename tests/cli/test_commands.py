@@ -69,7 +69,7 @@ def test_demo_on_real_flights(tmp_path):
 def test_demo_tells_it_in_a_table():
     done = run("demo")
     assert done.returncode == 0, done.stderr
-    for words in ("Before anybody trained", "forecast", "measured", "16 of 16 airlines"):
+    for words in ("Before anybody trained", "forecast", "measured", "16 of 16 airlines'"):
         assert words in done.stdout
 
 

@@ -89,7 +89,8 @@ def _tell(story: "Story") -> None:
     _compare(shown, "nothing: the same guess for every flight", expected.nothing, report.nothing)
     console.print(shown)
     console.print(
-        f"{story.beaten} of {len(report.alone)} airlines are better off together than alone. "
+        f"Over everybody's flights {story.beaten} of {len(report.alone)} airlines' own models are worse "
+        "than the one together: they are asked about flights that they never fly. "
         f"Each spent ε = {max(report.spent.values()):g} in {max(report.answers.values())} answers."
     )
 
