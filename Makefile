@@ -25,6 +25,8 @@ bench: $(READY)
 	$(BIN)/python -m bench.forecast_error
 	$(BIN)/python -m bench.one_shot
 	$(BIN)/python -m bench.house
+	$(BIN)/python -m bench.own_gain
+	$(BIN)/python -m bench.own_decisions
 	$(BIN)/python -m bench.decisions
 	$(BIN)/python -m bench.live
 	$(BIN)/python -m bench.many_owners
