@@ -126,8 +126,8 @@ def main() -> None:
         parts = Parallel(n_jobs=2)(delayed(outcomes)(*job) for job in jobs)
         found = [outcome for part in parts for outcome in part]
         every += found
-        print(task.name, {k: round(v, 4) for k, v in summary(found).items()}, flush=True)
-    finish(**{k: round(v, 4) for k, v in summary(every).items()})
+        print(task.name, {k: round(v, 5) for k, v in summary(found).items()}, flush=True)
+    finish(**{k: round(v, 5) for k, v in summary(every).items()})
 
 
 if __name__ == "__main__":

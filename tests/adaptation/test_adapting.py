@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from tests.problems import domain
 
+from problems import domain
 from treaty.adaptation import OwnRecords, adapt, alone, in_predictions
 from treaty.errors import TreatyError
 from treaty.fitness import Problem, risk_of

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from tests.problems import LOSSES, problem, rows
 
+from problems import LOSSES, problem, rows
 from treaty.adaptation import in_predictions
 from treaty.adaptation.anchored import AnchoredRisk
 from treaty.adaptation.metrics import without_level

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.problems import plan, problem, rows
 
+from problems import plan, problem, rows
 from treaty.errors import TreatyError
 from treaty.fitness import RowRisk, risk_of
 from treaty.learners import Brief, PublicView, survey, view_of
