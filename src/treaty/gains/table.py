@@ -100,7 +100,7 @@ def _share(gain: Estimate) -> str:
     value, low, high = (100 * end for end in (gain.value, gain.low, gain.high))
     if max(abs(low), abs(high)) < 100 * NOTHING:
         return "none"
-    return f"{value:.1f}% ({low:.1f} to {high:.1f})"
+    return f"{value:.1f}% ({low:.1f}, {high:.1f})"
 
 
 def _named(names: list[str]) -> str:
