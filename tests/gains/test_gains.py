@@ -13,9 +13,10 @@ from treaty.forecasting.own_view import own_gains
 from treaty.gains import ADAPTED, ALONE, PUBLIC, TOGETHER, Audience, adapted
 from treaty.gains.own_gain import sentence
 from treaty.gains.table import text
+from treaty.losses import Squared
 from treaty.measures import Errors, Estimate
-from treaty.records import Target, open_source
-from treaty.terms import loads
+from treaty.records import FrameSource, Target, open_source
+from treaty.terms import encoder_of, fit, loads
 
 COLUMNS = [f"x{i}" for i in range(12)]
 HEAD = (
@@ -258,3 +259,20 @@ def test_advice_knows_what_its_coalition_does_to_owners_own_errors():
     shown = " ".join(str(found).split())
     assert shown.index("on every owner's own records") < shown.index("everybody together: ψ")
     assert found.plain()["stability"]["stable"] == found.stability.stable
+
+
+def test_truth_and_rows_are_read_in_one_pass():
+    """A source that gives its rows in another order every time, as a database may."""
+    random = np.random.default_rng(0)
+
+    class Restless(FrameSource):
+        def blocks(self, columns):
+            mixed = self._frame.sample(
+                fraction=1.0, shuffle=True, seed=int(random.integers(1 << 30))
+            )
+            yield mixed.select(columns)
+
+    document = fit(_treaty(), _rows(80, 999))
+    encoder = encoder_of(document)
+    rows, truth, _ = encoder.judged(Squared(), Restless(_rows(200, 1)))
+    np.testing.assert_allclose(rows.y * 10.0, np.clip(truth, -10, 10))

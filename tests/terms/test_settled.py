@@ -114,3 +114,12 @@ def test_treaties_keep_the_fingerprints_they_were_ratified_under():
 def test_a_unit_that_is_no_text_is_told():
     with pytest.raises(TreatyError, match=r"target\.unit: input should be a valid string, not 5"):
         loads(TREATY.replace("WEIGHTS", "").replace('labels = ["no", "yes"]', "unit = 5"))
+
+
+def test_knots_are_not_placed_without_the_rows_that_place_them():
+    hats = TREATY.replace('kind = "number"', 'kind = "hats"\nquantiles = 4').replace("WEIGHTS", "")
+    with pytest.raises(TreatyError, match='the knots of column "a" are placed on public rows'):
+        fit(loads(hats), None)
+    placed = fit(loads(hats), _public(4)).features["a"]
+    assert placed.knots is not None
+    assert len(placed.knots) == 4

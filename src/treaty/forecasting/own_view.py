@@ -3,13 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
-import polars as pl
 from threadpoolctl import threadpool_limits
 
 from treaty.adaptation import OwnRecords, in_predictions
 from treaty.errors import TreatyError
 from treaty.evidence import Evidence
-from treaty.fitness import RowRisk
 from treaty.gains import (
     WORTHWHILE,
     Audience,
@@ -117,12 +115,11 @@ def imagined_gains(
         seed: of the draws.
     """
     scene = _Scene(treaty, public)
-    owner = np.array([name for block in public.blocks([by]) for name in block[by].cast(pl.String)])
+    known = public.owners(by)
     for party in scene.plan.parties:
-        mine = np.flatnonzero(owner == party.name)
-        if len(mine) < FEWEST_KNOWN:
+        if known.get(party.name, 0) < FEWEST_KNOWN:
             continue
-        rows = RowRisk(scene.rows.loss, scene.rows.x[mine], scene.rows.y[mine])
+        rows, _ = scene.encoder.rows(scene.rows.loss, public.of_owner(by, party.name))
         audience = scene.audience(party.name, party.records, worthwhile)
         prospect = scene.prospect(party.name, coalition, seed)
         with threadpool_limits(1, "blas"):

@@ -13,9 +13,8 @@ from treaty.gains.judging import RIVAL, held_out_scores
 from treaty.gains.own_gain import Audience, OwnGain, gain_from
 from treaty.gains.prospect import Futures, Prospect
 from treaty.measures import Errors, Estimate
+from treaty.measures.comparison import NORMAL
 
-NORMAL = 1.645
-"""Half the width of a normal 90% interval, in standard deviations."""
 LEAST = 0.2
 """The least share of the error that is taken to be beyond any model."""
 
@@ -55,7 +54,7 @@ def foreseen_gain(
         metrics: in which metrics models are adapted.
     """
     anchors = {PUBLIC: public[None]}
-    scores, picked = held_out_scores(records, lambda _: anchors, metrics)
+    scores, picked = held_out_scores(records, anchors, metrics)
     measured = gain_from(audience, truth, {**scores, ADAPTED: scores[RIVAL]}, picked)
     futures = prospect.futures(records.rows_without(()))
     made = contest(records, {**anchors, TOGETHER: futures.shared}, metrics)

@@ -9,13 +9,14 @@ from treaty.adaptation import Metric, OwnRecords
 from treaty.arrays import FloatArray
 from treaty.fitness import MomentRisk, Moments, Problem, RowRisk
 from treaty.gains.competing import ADAPTED, PUBLIC, RIVALS, TOGETHER, contest
+from treaty.gains.foreseeing import LEAST
+from treaty.gains.judging import RIVAL
 from treaty.gains.own_gain import Audience, OwnGain
 from treaty.gains.prospect import Futures, Prospect
 from treaty.losses import Squared
 from treaty.measures import Errors, Estimate
+from treaty.measures.comparison import NORMAL
 
-NORMAL = 1.645
-LEAST = 0.2
 DRAWS = 12
 
 
@@ -55,11 +56,11 @@ def imagined_gain(
         made = contest(own, anchors, metrics)
         away = {name: models[0] - futures.best[draw] for name, models in made.models.items()}
         cost = {name: 0.5 * float(d @ futures.curvature @ d) for name, d in away.items()}
-        for name, each in {**cost, "rival": cost[made.rival]}.items():
+        for name, each in {**cost, RIVAL: cost[made.rival]}.items():
             costs.setdefault(name, []).append(each)
         picked[made.rival] = picked.get(made.rival, 0) + 1
     power = 1.0 if problem.fitness_loss.labels else 0.5
-    rival, joined = (np.array(costs[name]) + beyond for name in ("rival", ADAPTED))
+    rival, joined = (np.array(costs[name]) + beyond for name in (RIVAL, ADAPTED))
     draws = 1.0 - (joined / rival) ** power
     half = NORMAL * float(draws.std(ddof=1))
     gain = Estimate(float(draws.mean()), float(draws.mean()) - half, float(draws.mean()) + half)
@@ -73,7 +74,7 @@ def imagined_gain(
         models={
             name: Errors({measure: _error(np.array(each) + beyond, power, scale, chance)})
             for name, each in costs.items()
-            if name != "rival"
+            if name != RIVAL
         },
         rival=max(picked, key=lambda key: (picked[key], -RIVALS.index(key))),
         gain=gain,

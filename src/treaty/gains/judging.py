@@ -1,6 +1,6 @@
 """Every model's scores of an owner's own records, each record judged by models that never saw it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -14,24 +14,24 @@ RIVAL = "rival"
 
 def held_out_scores(
     records: OwnRecords,
-    anchors: Callable[[frozenset[int]], Mapping[str, FloatArray]],
+    anchors: Mapping[str, FloatArray],
     metrics: Sequence[Metric],
 ) -> tuple[dict[str, FloatArray], dict[str, int]]:
     """Return every model's scores of the own records, and how often each rival was picked.
 
     The records are cut into parts. What judges a part is made without it: the own models, their
-    strengths, the choice of the rival, and whatever `anchors` draws.
+    strengths, and the choice of the rival.
 
     Args:
         records: the owner's own.
-        anchors: others' models by name, each of shape (draws, p), made without some parts.
+        anchors: others' models by name, each of shape (draws, p).
         metrics: in which metrics they are adapted.
     """
     scores: dict[str, FloatArray] = {}
     picked: dict[str, int] = {}
     for part in records.parts:
         hidden = frozenset({part})
-        made = contest(records, anchors(hidden), metrics, hidden)
+        made = contest(records, anchors, metrics, hidden)
         rows = records.rows[part]
         for name, models in {**made.models, RIVAL: made.models[made.rival]}.items():
             place = scores.setdefault(name, np.empty((len(models), len(records.y))))

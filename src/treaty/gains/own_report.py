@@ -88,7 +88,7 @@ def adapt_model(
         worthwhile=worthwhile,
     )
     with threadpool_limits(1, "blas"):  # many small matrices: threads only wait for each other
-        scores, picked = held_out_scores(own, lambda _: anchors, metrics)
+        scores, picked = held_out_scores(own, anchors, metrics)
         gain = gain_from(audience, truth, scores, picked)
         chosen = adapt(own, shared, metrics)[0]
     return OwnReport(model.adapted_as(chosen, rows.n), gain)

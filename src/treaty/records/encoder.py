@@ -51,12 +51,23 @@ class Encoder:
         counts.scaled += scaled
         return x
 
-    def blocks(self, source: Source, counts: Counts) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Stream a source as blocks of (x, y)."""
+    def blocks(
+        self, source: Source, counts: Counts, truth: list[FloatArray] | None = None
+    ) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Stream a source as blocks of (x, y).
+
+        Args:
+            source: the records.
+            counts: what happens to them is counted here.
+            truth: for targets that are numbers: takes them as they are, block by block.
+        """
         for frame in source.blocks([*self.features, self.target.column]):
             try:
                 x = self.x(frame, counts)
                 y = self.target.encode(frame[self.target.column], counts)
+                if truth is not None:
+                    numbers = as_numbers(self.target.column, frame[self.target.column], counts)
+                    truth.append(numbers)
             except TreatyError as error:
                 raise TreatyError(f"{source.label}: {error}") from error
             except PolarsError as error:
@@ -93,12 +104,13 @@ class Encoder:
 
         Numbers are not clamped there, and missing ones are not a number; labels are −1 and +1.
         """
-        risk, counts = self.rows(loss, source)
         if self.target.bounds is None:
+            risk, counts = self.rows(loss, source)
             return risk, risk.y, counts
-        column = self.target.column
-        parts = [as_numbers(column, f[column], Counts()) for f in source.blocks([column])]
-        return risk, np.concatenate(parts), counts
+        # In one pass: a database may give its rows in another order the next time.
+        counts, truth = Counts(), list[FloatArray]()
+        risk, counts = self._kept(loss, source, self.blocks(source, counts, truth), counts)
+        return risk, np.concatenate(truth), counts
 
     def _kept(
         self,

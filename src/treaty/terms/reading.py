@@ -9,7 +9,7 @@ from treaty.losses import Clipped, Weighted, loss_named
 from treaty.models.model import Model
 from treaty.plans import Party, Plan
 from treaty.privacy import Budget, mechanism_named
-from treaty.records import Counts, Encoder, Source, SourceLike, dictionary_for, open_source
+from treaty.records import Counts, Encoder, Hats, Source, SourceLike, dictionary_for, open_source
 from treaty.records.fitting import place_knots
 from treaty.terms.document import Treaty
 from treaty.terms.fingerprints import fingerprint
@@ -21,6 +21,12 @@ def fit(treaty: Treaty, public: SourceLike | None) -> Treaty:
     treaty = with_class_weights(treaty, source)
     if treaty.fitted is not None:
         return treaty
+    waiting = [c for c, f in treaty.features.items() if isinstance(f, Hats) and f.knots is None]
+    if waiting and source is None:
+        raise TreatyError(
+            f'the knots of column "{waiting[0]}" are placed on public rows: give some with `public`, or '
+            "let treaty fit put them into the treaty first"
+        )
     treaty = with_knots(treaty, source)
     fitted = dictionary_for(treaty.dictionary, treaty.features, source)
     return treaty.model_copy(update={"fitted": fitted})
