@@ -24,7 +24,7 @@ text += '[features.b]\\nkind = "number"\\nbounds = [-3, 3]\\n'
 text += '[target]\\ncolumn = "y"\\nbounds = [-6, 6]\\n'
 text += f'[loss]\\n{loss}\\ntheta_max = 2.0\\nridge = 0.001\\n[training]\\n{training}\\n'
 for name in ("east", "west"):
-    text += f'[[parties]]\\nname = "{name}"\\nrecords = 400\\nepsilon = 20.0\\n'
+    text += f'[[parties]]\\nname = "{name}"\\nrecords = 400\\nepsilon = 400.0\\n'
 document = loads(text)
 
 def rows(n, seed):
@@ -41,7 +41,7 @@ records = treaty.sources(document, data=rows(800, 2), by="owner")
 assembly = treaty.assemble(document, records, rows(600, 1))
 report = treaty.train(assembly)
 assert report.together < report.nothing, (report.together, report.nothing)
-assert all(spent <= 20.0 for spent in report.spent.values())
+assert all(spent <= 400.0 for spent in report.spent.values())
 runs = treaty.simulate(assembly.plan, assembly.risks, runs=40, seed=1)
 assert runs.mean < report.nothing
 print(f"forecast {expected.together}, trained {report.together:.3g}, simulated {runs.mean:.3g}")

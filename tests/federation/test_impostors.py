@@ -1,8 +1,10 @@
 """Impostors: a server without a key, an operator that forges, an owner that decides the model alone."""
 
 import asyncio
+import gc
 import json
 import ssl
+import warnings
 
 import pytest
 
@@ -109,6 +111,32 @@ def test_a_cut_connection_comes_back_with_tls_only(world):
         assert _only_tls(run(visit()))
     finally:
         world.stop()
+
+
+def test_a_server_that_is_silent_after_tls_leaves_no_open_connection(world):
+    """A server with a good key that does not speak NATS: the attempt is given up and closed at once."""
+    folder = world.federation / "server"
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
+    visits = []
+
+    async def talk(reader, writer):
+        visits.append(1)
+        await reader.read()
+        writer.close()
+
+    async def visit():
+        server = await asyncio.start_server(talk, "127.0.0.1", world.port, ssl=context)
+        async with server:
+            with pytest.raises(TreatyError, match="was not let in or there is no server"):
+                await connect(world.credential("operator"), patience=1.0)
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run(visit())
+        gc.collect()
+    assert visits
+    assert not [str(one.message) for one in caught if one.category is ResourceWarning]
 
 
 def test_the_server_says_nothing_before_tls_and_speaks_no_older_one(world):

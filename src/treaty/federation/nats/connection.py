@@ -27,6 +27,10 @@ class _Client(Client):
             failed, self._transport = self._transport, None
             if failed is not None:
                 failed.close()
+                # Under TLS that closes the session, and the socket only when the other side agrees.
+                bare = getattr(failed, "_bare_io_writer", None)
+                if bare is not None:
+                    bare.close()
             raise
 
 
