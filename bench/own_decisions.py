@@ -1,6 +1,6 @@
 """Are owners told the right thing before anybody trains? Forecasts against held-out records.
 
-    python -m bench.own_decisions
+    python -m bench.own_decisions [SPLITS [FIRST]]
 
 Every owner forecasts inside its own walls, from its own records and the public rows, what joining would
 do to its error. Then everybody trains, owners adapt, and records that nobody has seen say what it did.
@@ -114,6 +114,7 @@ def summary(found: list[Outcome]) -> dict[str, float]:
 def main() -> None:
     """Measure, print a line a task, then one of JSON."""
     splits = int(sys.argv[1]) if len(sys.argv) > 1 else SPLITS
+    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
     every: list[Outcome] = []
     for task in tasks():
         epsilons = (1.0, 6.0) if task is exams() else (1.0, 3.0)
@@ -121,7 +122,7 @@ def main() -> None:
             (task, rows, epsilon, seed)
             for rows in PUBLIC_ROWS.get(task.name, USUAL)
             for epsilon in epsilons
-            for seed in range(splits)
+            for seed in range(first, first + splits)
         ]
         parts = Parallel(n_jobs=2)(delayed(outcomes)(*job) for job in jobs)
         found = [outcome for part in parts for outcome in part]

@@ -1,6 +1,6 @@
 """Does joining make an owner's predictions on its own next records better? Measured on real rows.
 
-    python -m bench.own_gain
+    python -m bench.own_gain [SPLITS [FIRST]]
 
 For each task, ε and number of public rows, over ten splits: every owner's error on its own held-out
 records, alone (tuned), with the public model adapted, with the shared model adapted, and with all
@@ -80,6 +80,7 @@ def summary(runs: list[Owners], epsilon: float) -> dict[str, float]:
 def main() -> None:
     """Measure, print a line a setting, then one of JSON."""
     splits = int(sys.argv[1]) if len(sys.argv) > 1 else SPLITS
+    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
     results: dict[str, dict[str, dict[str, float]]] = {}
     school: dict[str, float] = {}
     for task in tasks():
@@ -87,7 +88,7 @@ def main() -> None:
         epsilons = [1.0, 3.0, 6.0] if task is exams() else [1.0, 3.0]
         for public_rows in (LOANS_FEW if "loans" in task.name else FEW, MANY):
             runs = Parallel(n_jobs=2)(
-                delayed(measured)(task, public_rows, epsilons, seed) for seed in range(splits)
+                delayed(measured)(task, public_rows, epsilons, seed) for seed in range(first, first + splits)
             )
             for epsilon in epsilons:
                 key = f"{public_rows} public rows, ε = {epsilon:g}"
