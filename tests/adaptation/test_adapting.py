@@ -98,3 +98,20 @@ def test_too_few_records_are_told():
     x, y = _rows(6, np.zeros(P), 0)
     with pytest.raises(TreatyError, match="6 records are too few"):
         OwnRecords(_problem(Squared()), x, y)
+
+
+@pytest.mark.parametrize("loss", [Squared(), Logistic()], ids=lambda loss: loss.name)
+def test_a_shared_model_that_is_far_off_does_not_take_the_public_one_away(loss):
+    truth = np.linspace(-1, 1, P)
+    problem = _problem(loss)
+    public = truth + 0.02
+    metrics = in_predictions(
+        problem, risk_of(loss, *_rows(500, public, 1, labels=loss.labels)), public
+    )
+    own = OwnRecords(problem, *_rows(30, truth, 2, labels=loss.labels))
+    far = np.array([truth + 5.0, truth + 0.01])
+    without, near = adapt(own, far, metrics, public=public)
+    assert without.near == "public"
+    assert np.allclose(without.theta, adapt(own, public[None], metrics)[0].theta)
+    assert near.near in ("shared", "public")
+    assert adapt(own, far[:1], metrics)[0].near == "nothing"

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from treaty.adaptation.path import STRONGEST
 from treaty.arrays import FloatArray
 from treaty.fitness.risk import has_moments
 
+Near = Literal["shared", "public", "nothing"]
 STRENGTHS = (*np.geomspace(1e-3, 1e3, 19).tolist(), math.inf)
 """λ that are tried: from 1/1000 of the shared model's own curvature to nothing but the shared model."""
 FEWER = (*np.geomspace(1e-2, 1e2, 9).tolist(), math.inf)
@@ -29,14 +31,15 @@ class Adapted:
         metric: in which metric it is held near.
         score: the mean loss on parts of the own records that were left out in turn, and what is added
             to it for a weak ridge.
-        alone: whether it is held near to no other model: that of the own records alone.
+        near: what it is held near to: the shared model, the public one, or nothing, which is the model
+            of the own records alone.
     """
 
     theta: FloatArray
     strength: float
     metric: Metric
     score: float
-    alone: bool = False
+    near: Near = "shared"
 
     @property
     def pull(self) -> FloatArray:
@@ -51,7 +54,7 @@ def alone(records: OwnRecords, left_out: frozenset[int] = frozenset()) -> Adapte
         seen.dimension
     )  # the level is free: whatever constant is best is found on the way
     metric = by_columns(records.problem, seen, nothing, f"columns without {sorted(left_out)}")
-    return replace(_nearest(records, nothing[None], [metric], left_out)[0], alone=True)
+    return replace(_nearest(records, nothing[None], [metric], left_out)[0], near="nothing")
 
 
 def adapt(
@@ -59,21 +62,27 @@ def adapt(
     anchors: FloatArray,
     metrics: Sequence[Metric],
     left_out: frozenset[int] = frozenset(),
+    *,
+    public: FloatArray | None = None,
 ) -> list[Adapted]:
     """Adapt shared models to an owner's own records, by cross-validation on them.
 
-    Each is a model near the shared one, or that of the own records alone where these speak against the
-    shared one.
+    Each is a model near the shared one; or, where the own records speak against that, one near the
+    public model, or that of the own records alone: a shared model takes nothing away.
 
     Args:
         records: the owner's own.
         anchors: the shared models, shape (models, p).
         metrics: in which metrics a model may be held near.
         left_out: parts of the records that nothing is to be seen of.
+        public: the public model, if there is one.
     """
-    own = alone(records, left_out)
+    without = [alone(records, left_out)]
+    if public is not None:
+        near_public = _nearest(records, public[None], metrics, left_out)[0]
+        without.append(replace(near_public, near="public"))
     near = _nearest(records, anchors, metrics, left_out)
-    return [own if own.score < model.score else model for model in near]
+    return [min(model, *without, key=lambda one: one.score) for model in near]
 
 
 def _nearest(

@@ -61,8 +61,10 @@ def adapt(
 def _how(model: "Model") -> str:
     note = model.adapted
     assert note is not None
-    if note.alone:
+    if note.near == "nothing":
         how = "Your records speak against the shared model: this is the model of yours alone."
+    elif note.near == "public":
+        how = "Your records favour the public model over the shared one: this one is held near it."
     elif note.strength is None:
         level = ", at your own level" if note.level_free else ""
         how = f"Your records say nothing against the shared model: it stays as it is{level}."

@@ -17,5 +17,4 @@ from treaty.gains.own_gain import gain_from as gain_from
 from treaty.gains.own_gain import tails_of as tails_of
 from treaty.gains.own_report import OwnReport as OwnReport
 from treaty.gains.own_report import adapt_model as adapt_model
-from treaty.gains.own_report import public_model as public_model
 from treaty.gains.prospect import Prospect as Prospect

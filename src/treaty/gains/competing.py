@@ -52,6 +52,8 @@ def contest(
 ) -> Contest:
     """Let everything compete that can be made of an owner's records and of others' models.
 
+    Who has joined still has the public model: what is adapted is near whichever its own records favour.
+
     Args:
         records: the owner's own.
         anchors: others' models by name ("public", "together"), each of shape (draws, p).
@@ -63,7 +65,8 @@ def contest(
     scores: dict[str, float] = {ALONE: own.score}
     seen = records.without(left_out)
     for name, draws in anchors.items():
-        near = adapt(records, draws, metrics, left_out)
+        public = None if name == PUBLIC or PUBLIC not in anchors else anchors[PUBLIC][0]
+        near = adapt(records, draws, metrics, left_out, public=public)
         models[name] = draws
         models[adapted(name)] = np.stack([model.theta for model in near])
         scores[name] = float(np.mean(seen.value(draws)))

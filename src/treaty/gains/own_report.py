@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from treaty.adaptation import OwnRecords, adapt, alone
+from treaty.adaptation import OwnRecords, adapt
 from treaty.arrays import FloatArray
-from treaty.errors import TreatyError
 from treaty.gains.competing import CEILING, PUBLIC, TOGETHER
 from treaty.gains.judging import held_out_scores
 from treaty.gains.own_gain import WORTHWHILE, Audience, OwnGain, gain_from
 from treaty.models import Model
-from treaty.models.model import check_own, metrics_for
+from treaty.models.model import check_own, metrics_for, public_model
 from treaty.records import SourceLike, open_source
 
 
@@ -74,8 +73,9 @@ def adapt_model(
     metrics = metrics_for(model, own, public)
     shared = np.array([model.theta])
     anchors: dict[str, FloatArray] = {TOGETHER: shared}
+    theta = public_theta
     if public is not None:
-        theta = public_model(model, public) if public_theta is None else public_theta
+        theta = public_model(model, public) if theta is None else theta
         anchors[PUBLIC] = theta[None]
     if ceiling is not None:
         anchors[CEILING] = ceiling[None]
@@ -90,16 +90,5 @@ def adapt_model(
     with threadpool_limits(1, "blas"):  # many small matrices: threads only wait for each other
         scores, picked = held_out_scores(own, anchors, metrics)
         gain = gain_from(audience, truth, scores, picked)
-        chosen = adapt(own, shared, metrics)[0]
+        chosen = adapt(own, shared, metrics, public=theta)[0]
     return OwnReport(model.adapted_as(chosen, rows.n), gain)
-
-
-def public_model(model: Model, public: SourceLike) -> FloatArray:
-    """Return the best model of public rows, with as much of a ridge as cross-validation asks for."""
-    source = open_source(public)
-    rows, _ = model.encoder.rows(model.problem.fitness_loss, source)
-    if rows.n < 20:
-        raise TreatyError(
-            f"{source.label}: {rows.n} public rows are too few for a model: at least 20 are needed"
-        )
-    return alone(OwnRecords(model.problem, rows.x, rows.y, 10)).theta

@@ -14,7 +14,8 @@ from sklearn.linear_model import HuberRegressor, LinearRegression, LogisticRegre
 from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 
-from treaty.adaptation import Adapted, Metric, OwnRecords, adapt, in_predictions
+from treaty.adaptation import Adapted, Metric, OwnRecords, adapt, alone, in_predictions
+from treaty.adaptation.adapting import Near
 from treaty.adaptation.metrics import LEVEL_FREE
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
@@ -44,14 +45,15 @@ class AdaptedTo(Plain):
         records: how many records.
         strength: λ, how strongly it was held near the shared model; none for the shared model itself.
         level_free: whether the level of its predictions was left free.
-        alone: whether the own records spoke against the shared model, so that this is theirs alone.
+        near: what it is held near to: the shared model, or, where the own records spoke against that, the
+            public model or nothing.
         times: how often it has been adapted.
     """
 
     records: int
     strength: float | None
     level_free: bool
-    alone: bool
+    near: Near
     times: int = 1
 
 
@@ -114,10 +116,13 @@ class Model(Plain):
 
         Args:
             records: the owner's own.
-            public: public rows, in whose curvature models are held near; the own records if not given.
+            public: public rows, in whose curvature models are held near, and whose model the own one may
+                be shrunk towards instead; the curvature is that of the own records if not given.
         """
         own = own_rows(self, records)
-        model = adapt(own, np.array([self.theta]), metrics_for(self, own, public))[0]
+        metrics = metrics_for(self, own, public)
+        theta = None if public is None else public_model(self, public)
+        model = adapt(own, np.array([self.theta]), metrics, public=theta)[0]
         return self.adapted_as(model, len(own.y))
 
     def adapted_as(self, model: Adapted, records: int) -> "Model":
@@ -131,7 +136,7 @@ class Model(Plain):
             records=records,
             strength=model.strength if math.isfinite(model.strength) else None,
             level_free=model.metric.name == LEVEL_FREE,
-            alone=model.alone,
+            near=model.near,
             times=1 if self.adapted is None else self.adapted.times + 1,
         )
         return self.model_copy(update={"theta": tuple(model.theta.tolist()), "adapted": note})
@@ -234,6 +239,17 @@ def metrics_for(model: Model, own: OwnRecords, public: SourceLike | None) -> tup
     if public is not None:
         rows, _ = model.encoder.rows(own.problem.fitness_loss, open_source(public))
     return in_predictions(own.problem, rows, np.array(model.theta))
+
+
+def public_model(model: Model, public: SourceLike) -> FloatArray:
+    """Return the best model of public rows, with as much of a ridge as cross-validation asks for."""
+    source = open_source(public)
+    rows, _ = model.encoder.rows(model.problem.fitness_loss, source)
+    if rows.n < 20:
+        raise TreatyError(
+            f"{source.label}: {rows.n} public rows are too few for a model: at least 20 are needed"
+        )
+    return alone(OwnRecords(model.problem, rows.x, rows.y, 10)).theta
 
 
 class RecordEncoder(TransformerMixin, BaseEstimator):

@@ -9,9 +9,9 @@ import numpy as np
 
 from treaty.arrays import FloatArray
 from treaty.fitness import Yardstick, best_constant, model_alone, yardstick
-from treaty.gains import OwnGain, adapt_model, public_model
+from treaty.gains import OwnGain, adapt_model
 from treaty.models import Model
-from treaty.models.model import FEWEST
+from treaty.models.model import FEWEST, public_model
 from treaty.owner import Owner, Query
 from treaty.plans import NOBODY, Driver, Plan, PoissonClocks, peer_plans
 from treaty.privacy import Grant, MemoryLedger, epsilon_spent
