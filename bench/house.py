@@ -19,7 +19,7 @@ import polars as pl
 import treaty
 import treaty.fitness.solver
 from bench.report import finish
-from treaty.evidence import folds, parts
+from treaty.evidence import folds, parts, worlds
 from treaty.fitness import (
     MomentRisk,
     Optimum,
@@ -157,7 +157,7 @@ def optima(by: str | None) -> tuple[int, int]:
         solved.append(hashlib.sha256(key).hexdigest())
         return optimum(problem, risk, start)
 
-    places = (folds, parts, yardsticks, geometry)
+    places = (folds, parts, worlds, yardsticks, geometry)
     for place in places:
         place.optimum = counted
     try:

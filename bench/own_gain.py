@@ -88,7 +88,8 @@ def main() -> None:
         epsilons = [1.0, 3.0, 6.0] if task is exams() else [1.0, 3.0]
         for public_rows in (LOANS_FEW if "loans" in task.name else FEW, MANY):
             runs = Parallel(n_jobs=2)(
-                delayed(measured)(task, public_rows, epsilons, seed) for seed in range(first, first + splits)
+                delayed(measured)(task, public_rows, epsilons, seed)
+                for seed in range(first, first + splits)
             )
             for epsilon in epsilons:
                 key = f"{public_rows} public rows, ε = {epsilon:g}"

@@ -28,9 +28,11 @@ def test_the_same_evidence_says_the_same_as_rows_read_anew():
         assert t.forecast(document, evidence, precision=0.2) == again
 
 
-def test_rows_are_read_once_and_folds_cut_once(monkeypatch):
+@pytest.mark.parametrize("by", [None, "owner"])
+def test_rows_are_read_once_and_folds_or_worlds_made_once(monkeypatch, by):
     reads, cuts, made = [], [], []
-    for name, counted in (("read_stand_in", reads), ("cross_fitted", cuts), ("stages", made)):
+    names = ("read_stand_in", "cross_fitted", "stages" if by is None else "worlds")
+    for name, counted in zip(names, (reads, cuts, made), strict=True):
         real = getattr(module, name)
 
         def counting(*args, real=real, counted=counted, **more):
@@ -38,7 +40,7 @@ def test_rows_are_read_once_and_folds_cut_once(monkeypatch):
             return real(*args, **more)
 
         monkeypatch.setattr(module, name, counting)
-    evidence = t.Evidence(rows(), by="owner")
+    evidence = t.Evidence(rows(), by=by)
     document = ten_owners()
     clip = document.loss.model_copy(update={"clip": 0.5})
     gaussian = document.training.model_copy(update={"mechanism": "gaussian"})
@@ -52,10 +54,11 @@ def test_rows_are_read_once_and_folds_cut_once(monkeypatch):
         ground = evidence.ground(other)
         records = ground.stages[0].records(ground.plan.problem.loss)
         assert set(records) == {party.name for party in document.parties}
-    assert (len(reads), len(cuts), len(made)) == (1, 1, 1)
+    once = 1 if by is None else 0
+    assert (len(reads), len(cuts), len(made)) == (1, once, 1)
     larger = tuple(p.model_copy(update={"records": 9_999}) for p in document.parties)
     evidence.ground(document.model_copy(update={"parties": larger}))
-    assert (len(reads), len(cuts), len(made)) == (1, 1, 2), "sizes weigh owners otherwise"
+    assert (len(reads), len(cuts), len(made)) == (1, once, 2), "sizes weigh owners otherwise"
 
 
 def test_the_clip_of_a_treaty_reaches_what_is_rehearsed():

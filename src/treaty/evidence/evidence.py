@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from treaty.errors import TreatyError
-from treaty.evidence.folds import Fold, Rows, cross_fitted, dictionary_of
+from treaty.evidence.folds import Rows, cross_fitted, dictionary_of, exact_rows, whole
 from treaty.evidence.parts import FEWEST_OWN
 from treaty.evidence.stage import Stage, stages
 from treaty.evidence.stand_in import (
@@ -18,6 +18,7 @@ from treaty.evidence.stand_in import (
     read_stand_in,
     with_records_of,
 )
+from treaty.evidence.worlds import worlds
 from treaty.fitness import Problem
 from treaty.learners import Survey, survey
 from treaty.plans import Party, Plan
@@ -136,14 +137,10 @@ class Evidence:
                 "training.start: the learner begins at the public model: say of how many rows, "
                 "with `public_rows`"
             )
-        folds = self._once(
-            ("folds", stand_in, dictionary),
-            lambda: cross_fitted(treaty.dictionary, treaty.features, fitted, stand_in, self._folds),
-        )
         return Ground(
             plan=plan.informed_by(surveyed),
             survey=surveyed,
-            stages=self._stages(plan.problem, plan.parties, folds, (stand_in, dictionary)),
+            stages=self._stages(plan, treaty, stand_in, fitted, public_rows),
             kind="private" if self._own else stand_in.kind,
             rows=stand_in.rows,
             public_rows=public_rows,
@@ -186,23 +183,54 @@ class Evidence:
         self, problem: Problem, stand_in: StandIn, fitted: Dictionary, dictionary: object
     ) -> Survey:
         def look() -> Survey:
-            x, _ = fitted.apply(stand_in.encoded)
-            rows = Rows(np.ascontiguousarray(x), stand_in.target)
+            rows = self._whole(stand_in, fitted, dictionary)
             return survey(problem, rows.risk(problem), rows.best(problem).theta)
 
         return self._once(("survey", stand_in, dictionary, problem.fitness_key), look)
 
+    def _whole(self, stand_in: StandIn, fitted: Dictionary, dictionary: object) -> Rows:
+        """Return all rows of a stand-in, in the features of the treaty's own dictionary."""
+        return self._once(("whole", stand_in, dictionary), lambda: whole(fitted, stand_in))
+
     def _stages(
         self,
-        problem: Problem,
-        parties: Sequence[Party],
-        folds: Sequence[Fold],
-        rows: object,
+        plan: Plan,
+        treaty: Treaty,
+        stand_in: StandIn,
+        fitted: Dictionary,
+        public_rows: int | None,
     ) -> tuple[Stage, ...]:
+        """Return folds where owners are taken to be alike, else worlds in which they differ."""
+        problem, parties = plan.problem, plan.parties
+        dictionary = (_key(treaty.dictionary), _key(fitted))
         sizes = tuple((party.name, party.records) for party in parties)
+        owner = stand_in.owner
+        if owner is None:
+            folds = self._once(
+                ("folds", stand_in, dictionary),
+                lambda: cross_fitted(
+                    treaty.dictionary, treaty.features, fitted, stand_in, self._folds
+                ),
+            )
+            return self._once(
+                ("stages", stand_in, dictionary, problem.fitness_key, sizes),
+                lambda: tuple(stages(problem, parties, folds)),
+            )
+        informed = stand_in.kind == "public" and public_rows == stand_in.rows
+        rows = self._whole(stand_in, fitted, dictionary)
         return self._once(
-            ("stages", rows, problem.fitness_key, sizes),
-            lambda: tuple(stages(problem, parties, folds)),
+            ("worlds", stand_in, dictionary, problem.fitness_key, sizes, informed),
+            lambda: tuple(
+                worlds(
+                    problem,
+                    parties,
+                    rows,
+                    owner,
+                    exact_rows(fitted, stand_in),
+                    self._folds,
+                    informed=informed,
+                )
+            ),
         )
 
     def _once(self, key: object, make: Callable[[], Made]) -> Made:

@@ -112,7 +112,7 @@ def cross_fitted(
     """
     random = np.random.default_rng(seed)
     refit = terms.needs_public_rows and fitted.fitted_on == digest(stand_in.encoded)
-    exact = _exact(fitted, stand_in)
+    exact = exact_rows(fitted, stand_in)
     made: list[Fold] = []
     for _ in range(folds // 2):
         order = random.permutation(stand_in.rows)
@@ -124,7 +124,7 @@ def cross_fitted(
         for part, others in ((one, two), (two, one)):
             own = fit_dictionary(terms, features, stand_in.encoded[others])
             dictionary = own.model_copy(update={"radius": fitted.radius})
-            exact = _exact(dictionary, stand_in)
+            exact = exact_rows(dictionary, stand_in)
             made.append(
                 Fold(*(_half(dictionary, stand_in, rows, exact) for rows in (part, others)))
             )
@@ -139,7 +139,13 @@ def _half(
     return Half(Rows(np.ascontiguousarray(x), stand_in.target[rows]), owner, exact)
 
 
-def _exact(dictionary: Dictionary, stand_in: StandIn) -> dict[str, Rows]:
+def whole(dictionary: Dictionary, stand_in: StandIn) -> Rows:
+    """Return all rows of a stand-in in the features of a dictionary."""
+    return Rows(np.ascontiguousarray(dictionary.apply(stand_in.encoded)[0]), stand_in.target)
+
+
+def exact_rows(dictionary: Dictionary, stand_in: StandIn) -> dict[str, Rows]:
+    """Return the very records of parties that are at hand, in the features of a dictionary."""
     return {
         name: Rows(np.ascontiguousarray(dictionary.apply(encoded)[0]), target)
         for name, (encoded, target) in stand_in.exact.items()
@@ -158,6 +164,8 @@ def dictionary_of(
 def through_moments(loss: Loss, risk: Risk) -> Risk:
     """Return the same rows under a loss, through moments where it has them."""
     if isinstance(risk, TiltedRisk):
-        return tilted(through_moments(loss, risk.risk), risk.slope, risk.centre)
+        under = risk.with_loss(loss)
+        assert isinstance(under, TiltedRisk)
+        return tilted(through_moments(loss, under.risk), under.slope, under.centre)
     assert isinstance(risk, RowRisk)
     return risk_of(loss, risk.x, risk.y)

@@ -35,7 +35,7 @@ class Stage:
 
     Args:
         records: what stands in for every party's records, by name, under the loss that is trained.
-        rows: how many rows the fold has.
+        evidence_rows: how many rows of the stand-in it speaks for.
         stick: what fitness is measured with.
         costs: what being off costs around the best model.
         fitness: f(θ*) as it would be with the parties' numbers of records.
@@ -50,10 +50,15 @@ class Stage:
         difference_costs: what each party's own model costs because the party differs from the others,
             not because its records are few.
         own: f of the very model of a party whose records are at hand, by name.
+        own_costs: where owners are drawn as they may be: what each party's own model costs, measured.
+        apart: in that case: whether a party's records are like its own rows and nothing else, rather
+            than like everybody's.
+        informed: whether its rows are the very ones that the learner has, so that the learner begins
+            where it really does.
     """
 
     records: Callable[[Loss], Mapping[str, Risk]]
-    rows: int
+    evidence_rows: int
     stick: Yardstick
     costs: CostGeometry
     fitness: float
@@ -65,6 +70,9 @@ class Stage:
     pulls: FloatArray
     difference_costs: FloatArray
     own: Mapping[str, float]
+    own_costs: FloatArray | None = None
+    apart: tuple[bool, ...] = ()
+    informed: bool = False
 
 
 def stages(problem: Problem, parties: Sequence[Party], folds: Sequence[Fold]) -> list[Stage]:
@@ -96,8 +104,8 @@ def _stage(problem: Problem, parties: Sequence[Party], fold: Fold) -> Stage:
         others.everybody
     )
     return Stage(
-        records=_Records(parties, parts),
-        rows=len(judged.everybody),
+        records=StageRecords(parties, parts),
+        evidence_rows=2 * len(judged.everybody),
         stick=stick,
         costs=costs,
         fitness=elsewhere - sampling * off,
@@ -112,7 +120,7 @@ def _stage(problem: Problem, parties: Sequence[Party], fold: Fold) -> Stage:
     )
 
 
-class _Records:
+class StageRecords:
     """Every party's rows under a loss that is trained; made once for every loss."""
 
     def __init__(self, parties: Sequence[Party], parts: Sequence[Part]) -> None:
@@ -121,6 +129,7 @@ class _Records:
         self._made: dict[object, Mapping[str, Risk]] = {}
 
     def __call__(self, loss: Loss) -> Mapping[str, Risk]:
+        """Return every party's rows under a loss, by name."""
         if loss.key not in self._made:
             risks = {part.name: through_moments(loss, part.risk) for part in self._parts}
             self._made[loss.key] = {name: risks.get(name) or risks[""] for name in self._names}

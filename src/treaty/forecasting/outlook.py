@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from treaty.evidence import Evidence, Ground, Stage
-from treaty.forecasting.ratio import above_zero, ratio
+from treaty.forecasting.ratio import above_zero, between, ratio
 from treaty.forecasting.rehearsal import Rehearsal, concluded, rehearsals
 from treaty.measures import Estimate
 from treaty.plans import Plan
@@ -76,6 +76,8 @@ class Outlook:
             return above_zero(ratio(above, [stage.fitness for stage in self.stages]))
         records = np.array([party.records for party in plan.parties])
         index = [party.name for party in plan.parties].index(name)
+        if self.stages[0].own_costs is not None:
+            return self._own_model_between_readings(index)
         differ = [float(stage.difference_costs[index]) for stage in self.stages]
         share = 1 / int(records[index]) - 1 / int(records.sum())
         own, as_others = self.sampled(share, differ), self.sampled(share, [0.0] * len(differ))
@@ -83,6 +85,14 @@ class Outlook:
         if 2 * own.value - own.high <= as_others.value:
             return replace(own, low=min(own.low, as_others.low))
         return own
+
+    def _own_model_between_readings(self, index: int) -> Estimate:
+        """Return ψ of an own model, from worlds that take the owner's records in two ways."""
+        readings: dict[bool, list[float]] = {True: [], False: []}
+        for stage in self.stages:
+            assert stage.own_costs is not None
+            readings[stage.apart[index]].append(float(stage.own_costs[index]) / stage.fitness)
+        return between(readings[False], readings[True])
 
     def public_model(self, total: int) -> Estimate | None:
         """Return ψ of the model of the public rows, if there are any, over so many records."""

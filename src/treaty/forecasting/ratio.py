@@ -46,3 +46,30 @@ def ratio(
 def above_zero(estimate: Estimate) -> Estimate:
     """Return an estimate of ψ, which is never below 0, though an estimate of it can be."""
     return Estimate(*(max(0.0, end) for end in (estimate.value, estimate.low, estimate.high)))
+
+
+def between(one: Sequence[float], other: Sequence[float]) -> Estimate:
+    """Return an estimate of a positive number that lies between two readings, with draws of each.
+
+    On the logarithmic scale. Each reading has chance of its own; and as the farther one may not be the
+    farthest, a third of the distance between them is added beyond it.
+
+    Args:
+        one: draws of one reading.
+        other: draws of the other.
+    """
+    logs = [np.log(np.maximum(draws, 1e-12)) for draws in (one, other)]
+    middles = [float(values.mean()) for values in logs]
+    ends: list[tuple[float, float]] = []
+    for values, middle in zip(logs, middles, strict=True):
+        reach = 0.0
+        if len(values) > 1:
+            t = float(stats.t.ppf(0.95, len(values) - 1))
+            reach = t * math.sqrt(1 + 1 / len(values)) * float(values.std(ddof=1))
+        ends.append((middle - reach, middle + reach))
+    beyond = max(0.0, middles[1] - middles[0]) / 3
+    return Estimate(
+        math.exp(sum(middles) / 2),
+        math.exp(min(low for low, _ in ends)),
+        math.exp(max(ends[0][1], ends[1][1] + beyond)),
+    )

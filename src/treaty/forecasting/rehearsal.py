@@ -144,7 +144,7 @@ class _Work:
     def _costs(self, plan: Plan, index: int, runs: int) -> FloatArray:
         stage, seed = self._stages[index], self._seed + index
         start = plan.start
-        if self._public_rows is not None:
+        if self._public_rows is not None and not stage.informed:
             draws = np.random.default_rng([seed, 7]).standard_normal((runs, plan.problem.dimension))
             off = math.sqrt(1 / self._public_rows + (1 - stage.at_hand) / self._total)
             start = stage.centre + off * (draws @ stage.costs.spread.T)
@@ -157,6 +157,8 @@ class _Work:
         """What public rows of the fold's own population would tell the learner about answers."""
         if not self._plan.learner_class.needs_public_rows:
             return None
+        if stage.informed:
+            return self._plan.public
         problem = self._plan.problem
         pull = problem.ridge * np.eye(problem.dimension)
         rows = stage.everybody.risk(problem)
@@ -187,7 +189,7 @@ class _Work:
         stages = [self._stages[index] for index in self.noisy]
         fitness = [stage.fitness for stage in stages]
         # Halves of one stand-in, cut again and again, are still that many rows.
-        rows = 2 * float(np.mean([stage.rows for stage in stages]))
+        rows = float(np.mean([stage.evidence_rows for stage in stages]))
         means = [float(costs.mean()) for costs in self.noisy.values()]
         within = self._within()
         by_chance = within / float(np.mean([len(costs) for costs in self.noisy.values()]))

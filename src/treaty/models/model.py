@@ -45,8 +45,8 @@ class AdaptedTo(Plain):
         records: how many records.
         strength: λ, how strongly it was held near the shared model; none for the shared model itself.
         level_free: whether the level of its predictions was left free.
-        near: what it is held near to: the shared model, or, where the own records spoke against that, the
-            public model or nothing.
+        near: what it is held near to: the shared model, or, where the own records spoke against it, the
+            public one or nothing.
         times: how often it has been adapted.
     """
 
