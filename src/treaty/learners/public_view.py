@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from treaty.arrays import FloatArray
-from treaty.fitness import Problem, Risk, curvature_of
+from treaty.fitness import Problem, Risk, RowRisk, curvature_of
 from treaty.fitness.curvature import smoothed
 
 MOST_FITTED = 0.9
@@ -24,6 +24,7 @@ class PublicView:
         scatter: the covariance of one record's clipped gradient at θ₀, shape (p, p).
         answer: what owners would answer at θ₀ if it were the best model: where gradients are clipped,
             by how much that moves the public rows' own mean gradient.
+        doubt: the covariance of the error in that: what clipping does is known from m rows only.
     """
 
     rows: int
@@ -31,6 +32,7 @@ class PublicView:
     curvature: FloatArray
     scatter: FloatArray
     answer: FloatArray
+    doubt: FloatArray
 
 
 def view_of(
@@ -61,11 +63,28 @@ def view_of(
     ratio /= (1 - min(used / public.n, MOST_FITTED)) ** 2
     answered = public.with_loss(problem.loss)
     clipped = answered.gradient(theta)
+    bends = public.with_loss(smoothed(problem.loss)).hessian(theta)
     return PublicView(
         rows=m,
         covariance=np.asarray(ratio / m * inverse, dtype=np.float64),
-        curvature=public.with_loss(smoothed(problem.loss)).hessian(theta)
-        + problem.ridge * np.eye(len(theta)),
+        curvature=bends + problem.ridge * np.eye(len(theta)),
         scatter=answered.gradient_covariance(theta) - np.outer(clipped, clipped),
         answer=clipped - mean - problem.ridge * theta,
+        doubt=_doubt(problem, public, theta, bends @ inverse) / m,
     )
+
+
+def _doubt(problem: Problem, public: Risk, theta: FloatArray, passed: FloatArray) -> FloatArray:
+    """Return the covariance, over public rows, of a clipped gradient less what is made of the whole one.
+
+    Chance ε in the mean gradient of the public rows moves θ₀ by H⁻¹ε, and the mean answer there by
+    H_c H⁻¹ε, H_c the curvature of the clipped loss. But it is chance in their clipped gradients that the
+    mean answer of public rows is off by; the difference is nobody's knowledge.
+    """
+    if problem.loss is problem.fitness_loss or not isinstance(public, RowRisk):
+        return np.zeros_like(passed)
+    scores, targets = public.x @ theta[:, None], public.y[:, None]
+    whole = public.loss.on(public.x).slope(scores, targets) * public.x
+    cut = problem.loss.on(public.x).slope(scores, targets) * public.x
+    left = cut - whole @ passed.T
+    return np.cov(left, rowvar=False, ddof=0)
