@@ -4,9 +4,9 @@
 
 Three banks hold 10,000 transactions each, 1.37% of them frauds; 1,000 are public, and the rest nobody
 has seen. Loss: logistic, frauds as heavy as other rows or balanced by public frequencies; one question
-at the tuned public model, answers blended with the public evidence. `together` is the shared model, `adapted` what a bank
-makes of it with its own records, `alone` its own tuned model, `public` the tuned public model, `pooled`
-the tuned model of all records in one place, without privacy.
+at the tuned public model, answers blended with the public evidence. `together` is the shared model,
+`adapted` what a bank makes of it with its own records, `alone` its own tuned model, `public` the tuned
+public model, `pooled` the tuned model of all records in one place, without privacy.
 """
 
 import sys

@@ -38,12 +38,12 @@ def _learner(view: PublicView, noise: float, records: int, start: np.ndarray) ->
 
 
 def test_one_parameter_by_hand():
-    """Σ = 0.5, H = 2, scatter 4 over 8 records, noise 1, tr(HΣ)·H/m = 1·2/4: V = 0.5 + 1 + 0.5 = 2.
+    """Σ = 0.5, H = 2, scatter 3 over 8 records, noise 1, tr(HΣ)·H/m = 1·2/4, doubt 1/8: V = 2.
 
     The step is ΣH/(H²Σ + V)·(3 − 1) = 1/(2 + 2)·2 = 0.5.
     """
     one = np.ones((1, 1))
-    view = PublicView(4, 0.5 * one, 2 * one, 4 * one, np.ones(1))
+    view = PublicView(4, 0.5 * one, 2 * one, 3 * one, np.ones(1), 0.125 * one)
     learner = _learner(view, 1.0, 8, np.array([10.0]))
     learner.tell(0, np.array([3.0]))
     np.testing.assert_allclose(learner.model, [9.5])
@@ -54,13 +54,13 @@ def test_it_is_the_mean_of_what_bayes_rule_believes():
     """θ* ~ N(θ₀, Σ), answer = H(θ₀ − θ*) + blur: the joint normal, conditioned by brute force."""
     random = np.random.default_rng(0)
     p, m, n, noise = 3, 50, 400, 0.7
-    roots = [random.standard_normal((p, p)) for _ in range(3)]
-    covariance, curvature, scatter = (r @ r.T + 0.1 * np.eye(p) for r in roots)
-    view = PublicView(m, covariance, curvature, scatter, random.standard_normal(p))
+    roots = [random.standard_normal((p, p)) for _ in range(4)]
+    covariance, curvature, scatter, doubt = (r @ r.T + 0.1 * np.eye(p) for r in roots)
+    view = PublicView(m, covariance, curvature, scatter, random.standard_normal(p), doubt)
     learner = _learner(view, noise, n, np.zeros(p))
     answer = random.standard_normal(p)
     learner.tell(0, answer)
-    blur = noise / p * np.eye(p) + scatter / n
+    blur = noise / p * np.eye(p) + scatter / n + doubt
     blur += np.trace(covariance @ curvature) / m * curvature
     joint = np.block(
         [
@@ -147,3 +147,28 @@ def test_it_needs_public_rows_and_one_round():
         plan(Squared(), "blended-step", begin="zero").learner()
     with pytest.raises(TreatyError, match="asks once: its horizon is 1, not 3"):
         replace(plan(Squared(), "blended-step", begin="zero"), horizon=3).learner()
+
+
+def test_what_clipping_does_is_as_uncertain_as_computed():
+    """Over many sets of public rows: the mean answer there, less what the view makes of it."""
+    limit, sets, m = 0.4, 400, 400
+    shape = problem(Clipped(Squared(), limit, "l2"), ridge=0.0, theta_max=100.0)
+    wide = RowRisk(Squared(), *_heavy(200_000, 0))
+    best = np.linalg.solve(wide.moments.xx, wide.moments.xy)
+    errors, told = [], []
+    for seed in range(1, sets):
+        rows = RowRisk(Squared(), *_heavy(m, seed))
+        theta = np.linalg.solve(rows.moments.xx, rows.moments.xy)
+        view = view_of(shape, rows, theta, np.zeros((4, 4)))
+        answered = wide.with_loss(shape.loss).gradient(theta)
+        errors.append(answered - view.answer - view.curvature @ (theta - best))
+        told.append(view.doubt)
+    spread = np.cov(np.array(errors).T)
+    assert np.trace(spread) == pytest.approx(np.trace(np.mean(told, axis=0)), rel=0.35)
+
+
+def _heavy(n: int, seed: int):
+    """Rows whose residuals have long tails, so that much is clipped."""
+    random = np.random.default_rng(seed)
+    x = np.column_stack([random.uniform(-0.5, 0.5, (n, 3)), np.ones(n)])
+    return x, x @ np.array([1.0, -1.0, 0.5, 0.2]) + 0.1 * random.standard_t(3, n)

@@ -53,6 +53,7 @@ class Stage:
         own_costs: where owners are drawn as they may be: what each party's own model costs, measured.
         apart: in that case: whether a party's records are like its own rows and nothing else, rather
             than like everybody's.
+        unseen: by what factor the variance among stages falls short of what is not known.
         informed: whether its rows are the very ones that the learner has, so that the learner begins
             where it really does.
     """
@@ -72,6 +73,7 @@ class Stage:
     own: Mapping[str, float]
     own_costs: FloatArray | None = None
     apart: tuple[bool, ...] = ()
+    unseen: float = 1.0
     informed: bool = False
 
 

@@ -36,6 +36,8 @@ from treaty.plans import Party
 
 VARIETY = 2.0
 """The prior standard deviation of τ across owners, over its typical value."""
+UNSEEN = 2.0
+"""Worlds are made of the public rows: what is rare, and not among them, no world shows."""
 MOST_DRAWN, DRAWN_IN_ALL, FEWEST_DRAWN = 1_000, 40_000, 60
 """How many records are drawn: of an owner at most, of all, and of an owner at least, if it has them.
 
@@ -218,6 +220,7 @@ class _Worlds:
             },
             own_costs=own_costs,
             apart=tuple(_apart(index, i) for i in range(len(parts))),
+            unseen=UNSEEN,
             informed=self._informed,
         )
 

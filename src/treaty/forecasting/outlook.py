@@ -116,7 +116,8 @@ class Outlook:
         luck = float(
             np.mean([0.5 * np.sum((stage.costs.spectrum * share) ** 2) for stage in self.stages])
         )
-        return ratio(total, [stage.fitness for stage in self.stages], luck / self.fitness**2)
+        fitness = [stage.fitness for stage in self.stages]
+        return ratio(total, fitness, luck / self.fitness**2, unseen=self.stages[0].unseen)
 
 
 def outlook_on(treaty: Treaty, evidence: Evidence) -> Outlook:

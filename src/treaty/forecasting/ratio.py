@@ -14,6 +14,7 @@ def ratio(
     below: Sequence[float],
     extra_variance: float = 0.0,
     monte_carlo: float = 0.0,
+    unseen: float = 1.0,
 ) -> Estimate:
     """Return Σ above / Σ below over random halves, with an interval from their disagreement.
 
@@ -26,6 +27,7 @@ def ratio(
         below: the denominators.
         extra_variance: variance of the ratio from elsewhere, added to that of the halves.
         monte_carlo: variance of each numerator by chance alone; it averages out over the halves.
+        unseen: by what factor the variance among the halves falls short of what is not known.
     """
     a, b = np.asarray(above, float), np.asarray(below, float)
     value = float(a.mean() / b.mean())
@@ -36,7 +38,7 @@ def ratio(
     by_chance = min(monte_carlo, float(residual.var(ddof=1)))
     of_folds = (float(residual.var(ddof=1)) - by_chance * (1 - 1 / folds)) / float(b.mean()) ** 2
     t = float(stats.t.ppf(0.95, folds - 1))
-    spread = math.sqrt(t**2 * of_folds + 1.645**2 * extra_variance)
+    spread = math.sqrt(t**2 * unseen * of_folds + 1.645**2 * extra_variance)
     if value <= 0:
         return Estimate(value, value - spread, value + spread)
     wide = spread / value

@@ -193,10 +193,11 @@ class _Work:
         means = [float(costs.mean()) for costs in self.noisy.values()]
         within = self._within()
         by_chance = within / float(np.mean([len(costs) for costs in self.noisy.values()]))
-        psi = ratio(means, fitness, monte_carlo=by_chance)
+        unseen = stages[0].unseen
+        psi = ratio(means, fitness, monte_carlo=by_chance, unseen=unseen)
         sampled = ((psi.high - psi.low) / 2 / 1.645) ** 2 * rows / self._total
         extra = within / float(np.mean(fitness)) ** 2 / TRAININGS + start_variance + sampled
-        return ratio(means, fitness, extra, by_chance)
+        return ratio(means, fitness, extra, by_chance, unseen)
 
     def so_far(self, done: float) -> Rehearsal:
         """Return what is known by now."""

@@ -20,8 +20,8 @@ class BlendedStep(Learner):
     ḡ is the owners' mean answer, and ḡ₀ what it would be if θ₀ were the best model (0, but for what
     clipping does to the public rows' own gradients): their difference is H(θ₀ − θ*). Σ is how far θ₀ may
     be off by chance, V the variance of what blurs the answer: the noise for privacy, chance in the
-    owners' records, and that H and ḡ₀ are those of few public rows. So this is the best linear estimate of θ*
-    from public and private evidence (a Kalman filter of one step, a Wiener filter along the
+    owners' records, and that H and ḡ₀ are those of few public rows. So this is the best linear estimate
+    of θ* from public and private evidence (a Kalman filter of one step, a Wiener filter along the
     eigen-directions of H): with little noise a whole Newton step, with too much of it the public model.
     All of it is post-processing of one noised answer each.
 
