@@ -27,6 +27,8 @@ bench: $(READY)
 	$(BIN)/python -m bench.house
 	$(BIN)/python -m bench.own_gain
 	$(BIN)/python -m bench.own_decisions
+	$(BIN)/python -m bench.verdicts
+	$(BIN)/python -m bench.fraud
 	$(BIN)/python -m bench.decisions
 	$(BIN)/python -m bench.live
 	$(BIN)/python -m bench.many_owners

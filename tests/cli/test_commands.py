@@ -105,7 +105,12 @@ def test_simulate(flights, tmp_path):
     again = run("simulate", *_where(flights), "--runs", 7, "--seed", 3, "--json")
     assert json.loads(again.stdout)["psi_mean"] == pytest.approx(told["psi_mean"], rel=1e-9)
     assert plot.read_text().lstrip().startswith("<?xml")
-    assert "mean ψ" in run("simulate", *_where(flights), "--runs", 3).stdout
+    told = run("simulate", *_where(flights), "--runs", 3).stdout
+    assert "mean ψ" in told
+    assert told.index("on every owner's own records") < told.index("ψ: the share by which")
+    without = run("simulate", *_where(flights), "--runs", 3, "--no-own-view")
+    assert "own records" not in without.stdout
+    assert "ψ: the share by which" in without.stdout
 
 
 def test_forecast(flights, tmp_path):

@@ -7,7 +7,8 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from treaty.forecasting.table import EVIDENCE, told_apart
+from treaty.fitness import PSI_IN_WORDS
+from treaty.forecasting.table import EVIDENCE, LEARNERS_VIEW, told_apart
 from treaty.gains.table import render_all
 
 if TYPE_CHECKING:
@@ -41,12 +42,14 @@ def render(advice: "Advice") -> Group:
         )
     own: list[RenderableType] = []
     if advice.gains and advice.stability is not None:
-        own = [render_all(advice.gains), Text(advice.stability.sentence()), Text("")]
+        sentence = Text(advice.stability.sentence())
+        own = [render_all(advice.gains), sentence, Text(""), Text(LEARNERS_VIEW)]
     lines: list[RenderableType] = [
         *own,
         Text(f"{advice.title}\nfrom {EVIDENCE[advice.evidence]}; {told_apart(advice.alike)}"),
         Text(f"everybody together: ψ = {advice.everybody}"),
         table,
+        Text(PSI_IN_WORDS),
         Text(_invitation(advice)),
         Text(
             "Weighed by precision (n²ε²) instead of by records, everybody together would reach "

@@ -59,6 +59,13 @@ HomeFolder = Annotated[
 CredentialFolder = Annotated[
     Path, typer.Option("--credential", metavar="FOLDER", help="The party's credential.")
 ]
+OwnView = Annotated[
+    bool | None,
+    typer.Option(
+        "--own-view/--no-own-view",
+        help="Each owner's errors on its own records; by default where the loss is squared.",
+    ),
+]
 OwnLosses = Annotated[
     list[str] | None,
     typer.Option(

@@ -5,10 +5,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from treaty.cli.options import By, Data, Json, Owners, OwnLosses, Public, TreatyFile
-from treaty.cli.output import check_writable, console, named_files, print_json, progress_bar, table
+from treaty.cli.options import By, Data, Json, Owners, OwnLosses, OwnView, Public, TreatyFile
+from treaty.cli.output import (
+    check_writable,
+    console,
+    named_files,
+    print_json,
+    progress_bar,
+    table,
+    waiting,
+)
 
 if TYPE_CHECKING:
+    from treaty.gains import OwnGain
     from treaty.simulation import Simulation
 
 
@@ -26,12 +35,15 @@ def simulate(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw ψ by round (PNG, SVG).")
     ] = None,
+    own_view: OwnView = None,
     loss: OwnLosses = None,
     as_json: Json = False,
 ) -> None:
     """Train many times at once with simulated noise, and show how good the models are.
 
-    Nothing here is private: ψ is computed from the records themselves.
+    First for every owner, on its own records, with the model of the run in the middle; then over
+    everybody's records, for all runs. Nothing here is private: all of it is computed from the records
+    themselves.
 
     Example:
 
@@ -59,6 +71,15 @@ def simulate(
         from treaty.simulation.picture import draw_rounds
 
         draw_rounds(result, plot)
+    if own_view is None:
+        own_view = document.loss.name == "squared"
+    owners: dict[str, OwnGain] = {}
+    with waiting("adapting to every owner's own records", quiet=as_json or not own_view):
+        if own_view:
+            from treaty.training import own_gains_with
+
+            middle = assembly.model(result.middle)
+            owners = own_gains_with(middle, assembly, result.yardstick.best.theta)
     p25, median, p75 = result.percentiles(25, 50, 75)
     if as_json:
         print_json(
@@ -72,10 +93,20 @@ def simulate(
                 "psi_p25": p25.tolist(),
                 "psi_median": median.tolist(),
                 "psi_p75": p75.tolist(),
+                "owners": {name: gain.plain() for name, gain in owners.items()},
             }
         )
         return
     console.print(f"treaty {t.fingerprint(assembly.treaty)[:16]}, {document.title}")
+    if owners:
+        from treaty.forecasting.table import LEARNERS_VIEW
+        from treaty.gains.table import render_all
+
+        console.print(render_all(owners))
+        console.print(LEARNERS_VIEW)
+    from treaty.fitness import PSI_IN_WORDS
+
+    console.print(PSI_IN_WORDS, highlight=False)
     shown = table(f"ψ over {runs} runs", "after round", "25%", "median", "75%")
     step = max(1, len(result.rounds) // 20)
     kept = sorted({*range(0, len(result.rounds), step), len(result.rounds) - 1})

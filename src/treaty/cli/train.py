@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treaty.cli.options import By, Data, Json, Owners, OwnLosses, Public, TreatyFile
+from treaty.cli.options import By, Data, Json, Owners, OwnLosses, OwnView, Public, TreatyFile
 from treaty.cli.output import (
     check_writable,
     console,
@@ -33,13 +33,7 @@ def train(
     peers: Annotated[
         bool, typer.Option("--peers", help="Every owner learns a model of its own.")
     ] = False,
-    own_view: Annotated[
-        bool | None,
-        typer.Option(
-            "--own-view/--no-own-view",
-            help="Each owner's errors on its own records; by default where the loss is squared.",
-        ),
-    ] = None,
+    own_view: OwnView = None,
     loss: OwnLosses = None,
     as_json: Json = False,
 ) -> None:
@@ -111,11 +105,14 @@ def _plain(report: "Training", owners: "dict[str, OwnGain]") -> dict[str, Any]:
 
 
 def _print_report(report: "Training", owners: "dict[str, OwnGain]") -> None:
+    from treaty.fitness import PSI_IN_WORDS
+    from treaty.forecasting.table import LEARNERS_VIEW
     from treaty.gains.table import render_all
 
     if owners:
         console.print(render_all(owners))
-        console.print("One model over everybody's records, as the learner and the papers see it:")
+        console.print(LEARNERS_VIEW)
+    console.print(PSI_IN_WORDS, highlight=False)
     standings = table("Relative fitness ψ, lower is better (0 = without privacy)", "model", "ψ")
     for row in report.standings():
         style = "bold green" if row.name.startswith("together") else None

@@ -11,6 +11,7 @@ from treaty.fitness.risk import pooled as pooled
 from treaty.fitness.risk import risk_of as risk_of
 from treaty.fitness.solver import Optimum as Optimum
 from treaty.fitness.solver import optimum as optimum
+from treaty.fitness.yardsticks import PSI_IN_WORDS as PSI_IN_WORDS
 from treaty.fitness.yardsticks import Yardstick as Yardstick
 from treaty.fitness.yardsticks import best_constant as best_constant
 from treaty.fitness.yardsticks import model_alone as model_alone

@@ -11,6 +11,10 @@ from treaty.fitness.problem import Problem
 from treaty.fitness.risk import Risk, pooled
 from treaty.fitness.solver import Optimum, optimum
 
+PSI_IN_WORDS = (
+    "ψ: the share by which a model's mean loss over all records is above the best one's; 0 is best."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Yardstick:

@@ -8,6 +8,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from treaty.fitness import PSI_IN_WORDS
 from treaty.gains.table import render_all as own_view
 from treaty.measures import Estimate
 
@@ -20,7 +21,6 @@ EVIDENCE = {
     "generated": "rows made up from public bounds, the weakest evidence",
 }
 LEARNERS_VIEW = "One model over everybody's records, as the learner and the papers see it:"
-PSI = "ψ: by which share a model's fitness over everybody's records is above the best one's; 0 is best."
 
 
 def text(forecast: "Forecast") -> str:
@@ -74,7 +74,9 @@ def render(forecast: "Forecast") -> Group:
     cost = Text(f"cost of privacy f(θ) − f(θ*): {forecast.cost}")
     learners = Text(LEARNERS_VIEW, style="bold") if own else Text("")
     verdict = (Text(line) for line in forecast.verdict)
-    return Group(*own, *([learners] if own else []), head, table, Text(PSI), cost, *notes, *verdict)
+    return Group(
+        *own, *([learners] if own else []), head, table, Text(PSI_IN_WORDS), cost, *notes, *verdict
+    )
 
 
 def told_apart(alike: bool) -> str:

@@ -10,7 +10,7 @@ from treaty.adaptation import OwnRecords, adapt
 from treaty.arrays import FloatArray
 from treaty.gains.competing import CEILING, PUBLIC, TOGETHER
 from treaty.gains.judging import held_out_scores
-from treaty.gains.own_gain import WORTHWHILE, Audience, OwnGain, gain_from
+from treaty.gains.own_gain import WORTHWHILE, Audience, OwnGain, gain_from, tails_of
 from treaty.models import Model
 from treaty.models.model import check_own, metrics_for, public_model
 from treaty.records import SourceLike, open_source
@@ -73,10 +73,11 @@ def adapt_model(
     metrics = metrics_for(model, own, public)
     shared = np.array([model.theta])
     anchors: dict[str, FloatArray] = {TOGETHER: shared}
-    theta = public_theta
+    theta, tails = public_theta, 0.0
     if public is not None:
         theta = public_model(model, public) if theta is None else theta
         anchors[PUBLIC] = theta[None]
+        tails = tails_of(encoder.rows(problem.fitness_loss, open_source(public))[0], theta)
     if ceiling is not None:
         anchors[CEILING] = ceiling[None]
     audience = Audience(
@@ -86,6 +87,7 @@ def adapt_model(
         probabilities=model.loss == "logistic",
         shift=model.shift,
         worthwhile=worthwhile,
+        tails=tails,
     )
     with threadpool_limits(1, "blas"):  # many small matrices: threads only wait for each other
         scores, picked = held_out_scores(own, anchors, metrics)

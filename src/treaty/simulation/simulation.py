@@ -49,6 +49,11 @@ class Simulation:
         """The Monte-Carlo standard error of that mean."""
         return float(self.final.std(ddof=1) / np.sqrt(len(self.final)))
 
+    @property
+    def middle(self) -> FloatArray:
+        """The final model of the run in the middle: about half of the runs have a lower ψ."""
+        return self.models[np.argsort(self.final)[len(self.final) // 2]]
+
     def percentiles(self, *percents: float) -> FloatArray:
         """Return percentiles of ψ per recorded round, shape (len(percents), K)."""
         return np.percentile(self.psi, percents, axis=1)

@@ -69,20 +69,7 @@ class Training:
         Each record is judged by own models that never saw it; the shared model has seen it, through
         noise. Owners with fewer than 20 records are left out.
         """
-        public = self.assembly.public_source
-        theta = None if public is None else public_model(self.model, public)
-        return {
-            party.name: adapt_model(
-                self.model,
-                self.assembly.sources[party.name],
-                public,
-                name=party.name,
-                ceiling=self.pooled,
-                public_theta=theta,
-            ).gain
-            for party in self.assembly.plan.parties
-            if party.records >= FEWEST
-        }
+        return own_gains_with(self.model, self.assembly, self.pooled)
 
     def standings(self) -> list[Standing]:
         """Return every model compared, best first."""
@@ -91,6 +78,30 @@ class Training:
         if self.public_only is not None:
             rows.append(Standing("public only", self.public_only))
         return sorted(rows, key=lambda row: row.psi)
+
+
+def own_gains_with(model: Model, assembly: Assembly, pooled: FloatArray) -> dict[str, OwnGain]:
+    """Return what a shared model does to each owner's predictions of its own records, by name.
+
+    Args:
+        model: the shared model.
+        assembly: the owners' records, and public rows.
+        pooled: the best model of all records in one place, without privacy.
+    """
+    public = assembly.public_source
+    theta = None if public is None else public_model(model, public)
+    return {
+        party.name: adapt_model(
+            model,
+            assembly.sources[party.name],
+            public,
+            name=party.name,
+            ceiling=pooled,
+            public_theta=theta,
+        ).gain
+        for party in assembly.plan.parties
+        if party.records >= FEWEST
+    }
 
 
 def train(assembly: Assembly, *, progress: Tick | None = None) -> Training:
