@@ -31,8 +31,8 @@ from treaty.records import (
     Target,
     open_source,
 )
-from treaty.records.columns import as_number
 from treaty.records.frames import as_polars
+from treaty.records.values import as_number
 
 FEWEST = 20
 """So many records an owner needs to adapt a model to them."""

@@ -14,11 +14,13 @@ from treaty.errors import TreatyError
 from treaty.fitness import MomentRisk, Moments, Risk, RowRisk
 from treaty.fitness.risk import has_moments
 from treaty.losses import Domain, Loss
-from treaty.records.columns import Feature, Target, as_numbers
+from treaty.records.columns import Feature
 from treaty.records.counts import Counts
 from treaty.records.dictionary import Dictionary, DictionaryTerms
 from treaty.records.fitting import bounds_dictionary, encoded_columns, fit_dictionary
 from treaty.records.sources import Source, first_line
+from treaty.records.target import Target
+from treaty.records.values import as_numbers
 
 IN_MEMORY = 1 << 30
 """Bytes of encoded rows kept in memory; more go to an unnamed temporary file."""

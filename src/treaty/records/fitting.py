@@ -8,10 +8,12 @@ import numpy as np
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.limits import SMALLEST
-from treaty.records.columns import Feature, Hats, as_numbers
+from treaty.records.columns import Feature
 from treaty.records.counts import Counts
 from treaty.records.dictionary import Dictionary, DictionaryTerms, Fourier, Vector, lengths
+from treaty.records.hats import Hats
 from treaty.records.sources import Source
+from treaty.records.values import as_numbers
 
 
 def bounds_dictionary(terms: DictionaryTerms, features: Mapping[str, Feature]) -> Dictionary:

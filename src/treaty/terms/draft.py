@@ -9,7 +9,7 @@ import polars as pl
 
 from treaty.errors import TreatyError
 from treaty.records import Counts, Source
-from treaty.records.columns import as_number, as_numbers
+from treaty.records.values import as_number, as_numbers
 
 MOST_CATEGORIES = 30
 ROWS_READ = 200_000

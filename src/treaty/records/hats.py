@@ -1,0 +1,105 @@
+"""A number as hat functions: its weights on the public knots around it."""
+
+from itertools import pairwise
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+from pydantic import Field, field_validator, model_validator
+
+from treaty.arrays import FloatArray
+from treaty.errors import TreatyError
+from treaty.plain import Plain
+from treaty.records.counts import Counts
+from treaty.records.values import Bounds, as_numbers, clamp, ordered
+
+
+class Hats(Plain):
+    """A number as its weights on the public knots around it: a model of it bends at every knot.
+
+    A value between two knots is a weight on each of them, and nothing on the others (B-splines of
+    degree 1); beyond the outermost knots it counts as these. Weights are never below 0 and sum to 1,
+    whatever the number of knots. A missing value is all 0, and counted, unless `missing` stands for it.
+
+    Args:
+        bounds: the public bounds. Outside values are clamped, and counted.
+        knots: the knots, in increasing order inside the bounds.
+        quantiles: instead of knots: how many, at evenly spaced quantiles of the public rows. Fitting
+            the treaty's dictionary replaces it by knots.
+        missing: what stands for a missing value.
+    """
+
+    kind: Literal["hats"]
+    bounds: Bounds
+    knots: Annotated[tuple[float, ...], Field(min_length=2, max_length=200)] | None = None
+    quantiles: Annotated[int, Field(strict=True, ge=2, le=200)] | None = None
+    missing: float | None = None
+    sparse: ClassVar[bool] = True
+
+    _bounds_ordered = field_validator("bounds")(ordered)
+
+    @model_validator(mode="after")
+    def _knots_in_order(self) -> "Hats":
+        if (self.knots is None) == (self.quantiles is None):
+            raise ValueError("give knots, or quantiles, the number of knots that public rows place")
+        knots, (low, high) = self.knots or (), self.bounds
+        if any(not low <= knot <= high for knot in knots):
+            raise ValueError(f"every knot must lie inside the bounds {low:g} and {high:g}")
+        if any(b - a < 1e-9 * (high - low) for a, b in pairwise(knots)):
+            raise ValueError("knots must be written in increasing order, each once")
+        return self
+
+    @property
+    def width(self) -> int:
+        """How many encoded columns it makes."""
+        return len(self.knots) if self.knots is not None else self.quantiles or 0
+
+    def names(self, column: str) -> list[str]:
+        """Return the names of the encoded columns."""
+        places = range(1, self.width + 1) if self.knots is None else self.knots
+        return [f"{column}~{place:.6g}" for place in places]
+
+    def options(self) -> FloatArray:
+        """Return the extreme points of what it encodes to, shape (points, width)."""
+        return np.vstack([np.zeros(self.width), np.eye(self.width)])
+
+    def encode(self, column: str, values: pl.Series, out: FloatArray, counts: Counts) -> None:
+        """Write the encoded columns into `out`, shape (rows, width)."""
+        if self.knots is None:
+            raise TreatyError(
+                f'the knots of column "{column}" have not been placed yet: treaty fit does that, on '
+                "public rows"
+            )
+        numbers = as_numbers(column, values, counts)
+        absent = np.isnan(numbers)
+        knots = np.array(self.knots)
+        inside = np.clip(
+            clamp(column, numbers, self.bounds, self.missing, counts), knots[0], knots[-1]
+        )
+        left = np.clip(np.searchsorted(knots, inside, side="right") - 1, 0, len(knots) - 2)
+        right = (inside - knots[left]) / (knots[left + 1] - knots[left])
+        out[:] = 0.0
+        known = np.flatnonzero(~absent) if self.missing is None else np.arange(len(inside))
+        out[known, left[known]] = 1.0 - right[known]
+        out[known, left[known] + 1] = right[known]
+
+    def placed(self, numbers: FloatArray) -> "Hats":
+        """Return it with its knots at evenly spaced quantiles of public numbers.
+
+        Where quantiles coincide, the widest gaps between knots are halved instead: there are as many
+        knots as the treaty says.
+        """
+        if self.quantiles is None:
+            return self
+        low, high = self.bounds
+        known = np.clip(numbers[~np.isnan(numbers)], low, high)
+        if not len(known):
+            known = np.array(self.bounds)
+        found = np.unique(np.quantile(known, np.linspace(0.0, 1.0, self.quantiles)))
+        apart = np.append(True, np.diff(found) > 1e-6 * (high - low))
+        knots = found[apart]
+        while len(knots) < self.quantiles:
+            ends = np.unique([low, *knots, high])
+            widest = int(np.diff(ends).argmax())
+            knots = np.sort(np.append(knots, 0.5 * (ends[widest] + ends[widest + 1])))
+        return self.model_copy(update={"knots": tuple(knots.tolist()), "quantiles": None})
