@@ -31,8 +31,9 @@ def adapt(
     """Adapt a shared model to your own records, and say whether it predicts them better.
 
     Nothing leaves and no budget is spent. Your own model is shrunk towards the shared one as far as your
-    own records say. The table compares errors on records that no model has seen: alone, public,
-    together, each as it is and adapted. An adapted model that leaves your walls is a release.
+    own records say; with --public, towards the public model where they favour that. The table compares
+    errors on records that no model has seen: alone, public, together, each as it is and adapted. An
+    adapted model that leaves your walls is a release.
 
     Example:
 

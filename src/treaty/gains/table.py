@@ -40,7 +40,10 @@ def render_all(gains: Mapping[str, OwnGain]) -> Group:
     """Return several owners' answers: each in full where they are two, else a line for each."""
     if len(gains) <= 2:
         return Group(*(part for gain in gains.values() for part in (render(gain), Text(""))))
-    notes = f"Not joining: the best of alone and public, adapted. Joining: shared, adapted. {NEXT}"
+    notes = (
+        "Not joining: the best of alone and public, adapted. Joining: shared, adapted, or one of "
+        f"these where the own records favour it. {NEXT}"
+    )
     return Group(Text(summary(gains), style="bold"), overview(gains), Text(notes))
 
 
