@@ -36,6 +36,8 @@ from treaty.plans import Party
 
 VARIETY = 2.0
 """The prior standard deviation of τ across owners, over its typical value."""
+LEAST_BESIDE = 0.05
+"""Where nearly all rows are one owner's, nothing tells by how much it differs from the others."""
 UNSEEN = 2.0
 """Worlds are made of the public rows: what is rare, and not among them, no world shows."""
 MOST_DRAWN, DRAWN_IN_ALL, FEWEST_DRAWN = 1_000, 40_000, 60
@@ -268,8 +270,8 @@ class _Worlds:
         for known, weight in zip(self._known.values(), weights, strict=True):
             through = inverse @ known.curvature
             # θ₀ lies amidst the owners, the nearer to one the more rows are its own.
-            beside = 1 - 2 * weight + float(weights @ weights)
-            unit = max(beside * float(np.sum(through * through.T)), 1e-300)
+            beside = max(1 - 2 * weight + float(weights @ weights), LEAST_BESIDE)
+            unit = max(beside * float(np.sum(through * through.T)), LEAST_BESIDE)
             chance = float(np.sum(inverse * known.scatter)) / len(known.rows)
             square = float(known.gradient @ inverse @ known.gradient)
             told.append(((square - chance) / unit, chance / unit, float(len(known.rows))))
