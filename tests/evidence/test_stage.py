@@ -21,6 +21,10 @@ def test_tilting_changes_the_gradient_and_nothing_else(loss):
     np.testing.assert_allclose(made.gradient(thetas), plain.gradient(thetas) + slope)
     np.testing.assert_allclose(made.value(centre), plain.value(centre))
     np.testing.assert_allclose(made.hessian(centre), plain.hessian(centre))
+    along = made.along(thetas[0], thetas[1])
+    for t in (-0.5, 0.0, 2.0):
+        there = made.gradient(thetas[0] + t * thetas[1]) @ thetas[1]
+        assert along(t) == pytest.approx(float(there))
     step = 1e-6
     for theta in thetas:
         slopes = [

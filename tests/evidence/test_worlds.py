@@ -8,7 +8,7 @@ from treaty.evidence.folds import Rows
 from treaty.evidence.worlds import _chance, worlds
 from treaty.fitness import Problem, model_alone, risk_of, yardstick
 from treaty.forecasting.ratio import between
-from treaty.losses import Clipped, Logistic, Loss, Squared
+from treaty.losses import Clipped, Hinge, Logistic, Loss, Squared
 from treaty.plans import Party
 from treaty.privacy import Budget
 
@@ -172,3 +172,22 @@ def test_between_two_readings_by_hand():
     assert (apart.low, apart.value, apart.high) == pytest.approx((1.0, 8**0.5, 16.0))
     assert between([8.0, 8.0], [1.0, 1.0]).high == pytest.approx(8.0)
     assert between([0.5, 2.0], [1.0, 1.0]).low < 0.5
+
+
+@pytest.mark.parametrize("loss", [Squared(), Logistic(), Hinge()], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("names", ["one", "strangers", "few"])
+def test_whatever_the_rows_say_of_owners_worlds_are_finite(loss, names):
+    """One owner with all public rows, none that is known, fewer rows than coefficients."""
+    random = np.random.default_rng(4)
+    rows = Rows(*_records(random, 25, loss, np.linspace(-1, 1, P), np.arange(KINDS)))
+    owner = {
+        "one": np.array(["a"] * 25),
+        "strangers": np.array([f"s{i}" for i in range(25)]),
+        "few": np.array(["a"] * 20 + ["b"] * 5),
+    }[names]
+    parties = (Party("a", 30, Budget(1.0)), Party("b", 50_000, Budget(1.0)))
+    for world in worlds(_problem(loss), parties, rows, owner, {}, 4):
+        assert np.isfinite(world.own_costs).all()
+        assert (world.own_costs >= -1e-9).all()
+        assert 0 < world.fitness < np.inf
+        assert np.isfinite(world.pulls).all()

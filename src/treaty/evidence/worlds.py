@@ -38,6 +38,8 @@ VARIETY = 2.0
 """The prior standard deviation of τ across owners, over its typical value."""
 LEAST_BESIDE = 0.05
 """Where nearly all rows are one owner's, nothing tells by how much it differs from the others."""
+MOST_DRAWN_WITH_KINKS = 300
+"""Of an owner, for losses with kinks, whose optima take long."""
 UNSEEN = 2.0
 """Worlds are made of the public rows: what is rare, and not among them, no world shows."""
 MOST_DRAWN, DRAWN_IN_ALL, FEWEST_DRAWN = 1_000, 40_000, 60
@@ -339,7 +341,11 @@ class _Worlds:
             like = sorted(self._known)
             name = party.name if party.name in self._known else like[random.integers(len(like))]
             among = self._known[name].rows
-        most = max(FEWEST_DRAWN, min(MOST_DRAWN, DRAWN_IN_ALL // len(self._parties)))
+        smooth = math.isfinite(self.problem.fitness_loss.curvature_bound)
+        most = min(
+            MOST_DRAWN if smooth else MOST_DRAWN_WITH_KINKS, DRAWN_IN_ALL // len(self._parties)
+        )
+        most = max(FEWEST_DRAWN, most)
         number = min(party.records, most)
         if among is None:
             drawn = random.choice(len(self._rows), number, p=common.weights)

@@ -1,5 +1,7 @@
 """Tilting: records with another mean gradient, and the same level and curvature."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from treaty.arrays import FloatArray
@@ -34,6 +36,11 @@ class TiltedRisk(Risk):
     def hessian(self, theta: FloatArray) -> FloatArray:
         """Return the Hessian, which stays."""
         return self.risk.hessian(theta)
+
+    def along(self, theta: FloatArray, direction: FloatArray) -> Callable[[float], float]:
+        """Return the derivative along a direction, with that of the linear term."""
+        inner, added = self.risk.along(theta, direction), float(self.slope @ direction)
+        return lambda t: inner(t) + added
 
     def with_loss(self, loss: Loss) -> Risk:
         """Return another loss of the same records, tilted the same way."""
