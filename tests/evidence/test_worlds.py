@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from problems import domain
+from treaty.errors import TreatyError
 from treaty.evidence.folds import Rows
 from treaty.evidence.worlds import _chance, worlds
 from treaty.fitness import Problem, model_alone, risk_of, yardstick
@@ -176,7 +177,7 @@ def test_between_two_readings_by_hand():
 
 @pytest.mark.parametrize("loss", [Squared(), Logistic(), Hinge()], ids=lambda loss: loss.name)
 @pytest.mark.parametrize("names", ["one", "strangers", "few"])
-def test_whatever_the_rows_say_of_owners_worlds_are_finite(loss, names):
+def test_whatever_the_rows_say_of_owners_worlds_are_finite_or_refused(loss, names):
     """One owner with all public rows, none that is known, fewer rows than coefficients."""
     random = np.random.default_rng(4)
     rows = Rows(*_records(random, 25, loss, np.linspace(-1, 1, P), np.arange(KINDS)))
@@ -186,7 +187,15 @@ def test_whatever_the_rows_say_of_owners_worlds_are_finite(loss, names):
         "few": np.array(["a"] * 20 + ["b"] * 5),
     }[names]
     parties = (Party("a", 30, Budget(1.0)), Party("b", 50_000, Budget(1.0)))
-    for world in worlds(_problem(loss), parties, rows, owner, {}, 4):
+    made, refusal = [], ""
+    try:
+        made = worlds(_problem(loss), parties, rows, owner, {}, 4)
+    except TreatyError as error:
+        refusal = str(error)
+    if refusal:
+        assert loss.labels
+        assert "25 rows are too few to tell how owners differ in 10 columns" in refusal
+    for world in made:
         assert np.isfinite(world.own_costs).all()
         assert (world.own_costs >= -1e-9).all()
         assert 0 < world.fitness < np.inf

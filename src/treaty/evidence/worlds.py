@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from treaty.arrays import FloatArray, IntArray
+from treaty.errors import TreatyError
 from treaty.evidence.costs import costs_around
 from treaty.evidence.folds import Names, Rows, through_moments
 from treaty.evidence.parts import FEWEST_OWN, Part, weighted
@@ -198,6 +199,11 @@ class _Worlds:
         union = pooled(fast, shares)
         stick = Yardstick(problem, union, optimum(problem, union))
         best = float(stick.best.value)
+        if best <= 0:
+            raise TreatyError(
+                f"`by`: {len(rows)} rows are too few to tell how owners differ in {problem.dimension} "
+                "columns: give more rows, or leave `by` out"
+            )
         costs = costs_around(problem, stick.best.theta, weighted(parts))
         models = [optimum(problem, risk) for risk in fast]
         own_costs = np.array([float(stick.fitness(model.theta)) - best for model in models])
@@ -320,8 +326,7 @@ class _Worlds:
             return _root(prior) @ random.standard_normal(len(common))
         through = known.curvature @ prior
         seen = through @ known.curvature + known.scatter / len(known.rows)
-        seen += 1e-9 * float(np.trace(seen)) / len(seen) * np.eye(len(seen))
-        gain = np.asarray(np.linalg.solve(seen, through), dtype=np.float64).T
+        gain = through.T @ _inverse(seen)
         believed = -gain @ (known.gradient + known.curvature @ common)
         left = _root(prior - gain @ through)
         return believed + left @ random.standard_normal(len(common))
