@@ -142,11 +142,13 @@ class _Worlds:
         *,
         informed: bool,
     ) -> None:
-        self.problem, self._parties, self._rows = problem, parties, rows
+        self._problem, self._parties, self._rows = problem, parties, rows
         self._exact, self._informed = exact, informed
         self._total = sum(party.records for party in parties)
         self._theta = rows.best(problem).theta
         self._slopes, self._inverse, self._residuals = _chance(problem, rows, self._theta)
+        self._root = _root(self._inverse)
+        self._rank = max(1, int(np.linalg.matrix_rank(self._inverse)))
         self._predicted = rows.x @ self._theta
         self._constant = best_constant(problem, rows.risk(problem))
         scatter = self._scatter(np.arange(len(rows)))
@@ -160,12 +162,11 @@ class _Worlds:
 
     def draw(self, index: int, random: np.random.Generator) -> Stage:
         """Draw one world."""
-        problem, theta = self.problem, self._theta
+        problem, theta = self._problem, self._theta
         common, variety = self._drawn_common(random), self._drawn_variety(random)
         parts: list[Part] = []
         # A tilt makes a better model of its best one; the loss of its rows there is what it was.
         raised = 0.0
-        root = _root(self._inverse)
         pulls = np.zeros((len(self._parties), len(theta)))
         for i, party in enumerate(self._parties):
             share = party.records / self._total
@@ -178,7 +179,7 @@ class _Worlds:
             parts.append(Part(party.name, share, risk))
             away = common.away + differ
             pull = curvature_of(problem, risk, theta) @ away
-            pulls[i] = -root.T @ pull
+            pulls[i] = -self._root.T @ pull
             if problem.fitness_loss.labels:
                 raised += share * (0.5 * float(away @ pull) + self._sampling / len(self._rows))
         at_hand = sum(part.share for part in parts if part.exact)
@@ -193,7 +194,7 @@ class _Worlds:
         at_hand: float,
         index: int,
     ) -> Stage:
-        problem, rows = self.problem, self._rows
+        problem, rows = self._problem, self._rows
         shares = [part.share for part in parts]
         fast = [through_moments(problem.fitness_loss, part.risk) for part in parts]
         union = pooled(fast, shares)
@@ -239,7 +240,7 @@ class _Worlds:
         return x.T @ (self._slopes[rows, None] ** 2 * x) / len(rows)
 
     def _subset(self, rows: IntArray) -> RowRisk:
-        return RowRisk(self.problem.fitness_loss, self._rows.x[rows], self._rows.y[rows])
+        return RowRisk(self._problem.fitness_loss, self._rows.x[rows], self._rows.y[rows])
 
     def _drawn_common(self, random: np.random.Generator) -> "_Common":
         """Draw what everybody's records are like: public rows with random weights of mean 1.
@@ -250,7 +251,7 @@ class _Worlds:
         """
         weights = random.standard_exponential(len(self._rows))
         weights /= weights.sum()
-        loss, x = self.problem.fitness_loss, self._rows.x
+        loss, x = self._problem.fitness_loss, self._rows.x
         scores, targets = self._predicted[:, None], (self._predicted + self._residuals)[:, None]
         bends = smoothed(loss).on(x).curvature(scores, targets)[:, 0]
         slopes = loss.on(x).slope(scores, targets)[:, 0]
@@ -263,7 +264,7 @@ class _Worlds:
         return _Known(
             rows,
             mine.gradient(self._theta),
-            curvature_of(self.problem, mine, self._theta),
+            curvature_of(self._problem, mine, self._theta),
             self._scatter(rows),
         )
 
@@ -292,15 +293,14 @@ class _Worlds:
         The median owner is typical, as a few differ wildly; few owners do not tell what is typical.
         """
         found, chance, counts = self._told
-        rank = max(1, int(np.linalg.matrix_rank(self._inverse)))
-        least = 1e-3 * self._sampling / rank
+        least = 1e-3 * self._sampling / self._rank
         if not len(found):
             return {"": (least, (VARIETY * least) ** 2)}
         shares = counts / counts.sum()
         order = np.argsort(found)
         middle = int(np.searchsorted(np.cumsum(shares[order]), 0.5))
         typical = max(least, float(found[order[middle]]))
-        free = np.minimum(rank, counts)
+        free = np.minimum(self._rank, counts)
         error = 2 * (typical + chance) ** 2 / free
         doubt = float(np.sum(shares**2 * (error + (VARIETY * typical) ** 2)))
         typical = max(least, float(_gamma(typical, doubt, random)))
@@ -346,7 +346,7 @@ class _Worlds:
             like = sorted(self._known)
             name = party.name if party.name in self._known else like[random.integers(len(like))]
             among = self._known[name].rows
-        smooth = math.isfinite(self.problem.fitness_loss.curvature_bound)
+        smooth = math.isfinite(self._problem.fitness_loss.curvature_bound)
         most = min(
             MOST_DRAWN if smooth else MOST_DRAWN_WITH_KINKS, DRAWN_IN_ALL // len(self._parties)
         )
@@ -356,7 +356,7 @@ class _Worlds:
             drawn = random.choice(len(self._rows), number, p=common.weights)
         else:
             drawn = random.choice(among, number)
-        if self.problem.fitness_loss.labels:
+        if self._problem.fitness_loss.labels:
             return self._with_labels(drawn, among, common, differ, party.records)
         # A few own rows would be fitted, chance and all: they take residuals of everybody's.
         whose = drawn
@@ -364,10 +364,10 @@ class _Worlds:
             whose = random.choice(len(self._rows), number, p=common.weights)
         x = self._rows.x[drawn]
         centre = self._theta + common.away + differ
-        rows = RowRisk(self.problem.fitness_loss, x, x @ centre + common.residuals[whose])
+        rows = RowRisk(self._problem.fitness_loss, x, x @ centre + common.residuals[whose])
 
         def habit(loss: Loss) -> FloatArray:
-            return self._habit(loss, common, self._theta + common.best)
+            return self._habit(loss, common)
 
         return _DrawnRisk(rows, centre, habit, np.zeros(len(centre)), party.records)
 
@@ -381,26 +381,31 @@ class _Worlds:
     ) -> Risk:
         """Return drawn rows, tilted: labels do not move along with a model as numbers do."""
         theta, rows = self._theta, self._subset(drawn)
-        bends = curvature_of(self.problem, rows, theta)
+        bends = curvature_of(self._problem, rows, theta)
         if among is None:
 
             def usual(loss: Loss) -> FloatArray:
-                return self._habit(loss, common, theta)
+                return self._habit(loss, common)
 
             return _DrawnRisk(rows, theta, usual, -bends @ differ, records)
         own = self._subset(among)
-        drift = -_inverse(curvature_of(self.problem, own, theta)) @ own.gradient(theta)
-        whole = self._habit(self.problem.fitness_loss, common, theta)
+        drift = -_inverse(curvature_of(self._problem, own, theta)) @ own.gradient(theta)
+        whole = self._habit(self._problem.fitness_loss, common)
 
         def habit(loss: Loss) -> FloatArray:
-            return self._habit(loss, common, theta) - whole - bends @ drift
+            return self._habit(loss, common) - whole - bends @ drift
 
         return _DrawnRisk(rows, theta, habit, bends @ (drift - common.away - differ), records)
 
-    def _habit(self, loss: Loss, common: "_Common", centre: FloatArray) -> FloatArray:
-        """Return the mean gradient of everybody's records at a model: what clipping makes of it."""
+    def _habit(self, loss: Loss, common: "_Common") -> FloatArray:
+        """Return the mean gradient of everybody's records where they are centred, by loss.
+
+        Where targets move along, that is their best model, and it is clipping that makes the mean
+        gradient other than 0; else θ₀.
+        """
         if loss.key not in common.habits:
             x = self._rows.x
+            centre = self._theta if loss.labels else self._theta + common.best
             targets = (self._predicted + self._residuals)[:, None]
             slopes = loss.on(x).slope(x @ centre[:, None], targets)[:, 0]
             common.habits[loss.key] = (common.weights * slopes) @ x
@@ -416,7 +421,7 @@ class _Common:
         away: u, where everybody's best model lies from θ₀.
         residuals: of every row, at the best model of the weighted rows.
         best: where that one lies from θ₀; records are moved from there to u.
-        habits: mean gradients at one model, by loss, as they are asked for.
+        habits: mean gradients, by loss, as they are asked for.
     """
 
     weights: FloatArray

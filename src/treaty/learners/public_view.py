@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from treaty.arrays import FloatArray
+from treaty.errors import TreatyError
 from treaty.fitness import Problem, Risk, RowRisk, curvature_of
 from treaty.fitness.curvature import smoothed
 
@@ -81,8 +82,10 @@ def _doubt(problem: Problem, public: Risk, theta: FloatArray, passed: FloatArray
     H_c H⁻¹ε, H_c the curvature of the clipped loss. But it is chance in their clipped gradients that the
     mean answer of public rows is off by; the difference is nobody's knowledge.
     """
-    if problem.loss is problem.fitness_loss or not isinstance(public, RowRisk):
+    if problem.loss is problem.fitness_loss:
         return np.zeros_like(passed)
+    if not isinstance(public, RowRisk):
+        raise TreatyError("what clipping does to public rows is told by the rows one by one")
     scores, targets = public.x @ theta[:, None], public.y[:, None]
     whole = public.loss.on(public.x).slope(scores, targets) * public.x
     cut = problem.loss.on(public.x).slope(scores, targets) * public.x
