@@ -105,6 +105,7 @@ def test_the_page_about_the_house_shows_the_house():
         "canvas",
         "errors",
         "limits",
+        "matrices",
         "plain",
         "private_files",
         "treaty",

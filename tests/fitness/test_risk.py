@@ -2,11 +2,17 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from problems import LOSSES, rows
 from treaty.fitness import MomentRisk, Moments, RowRisk, pooled, risk_of
 from treaty.fitness import risk as risk_module
-from treaty.losses import Hinge, Squared, Windowed
+from treaty.losses import Clipped, Hinge, Squared, Windowed
+
+CLIPPED = {
+    **LOSSES,
+    **{f"clipped in {n}": Clipped(LOSSES["squared"], 0.4, n) for n in ("l1", "l2")},
+}
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -34,6 +40,31 @@ def test_blocks_and_threads_change_nothing_but_rounding(name, monkeypatch):
     monkeypatch.setattr("treaty.fitness.threads.SMALL", 0)
     np.testing.assert_allclose(whole.value(theta), value, rtol=1e-12)
     np.testing.assert_allclose(whole.gradient(theta), gradient, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", CLIPPED)
+def test_sparse_rows_are_the_same_rows(name, monkeypatch):
+    loss = CLIPPED[name]
+    x, y = rows(700, 4, seed=1, labels=loss.labels)
+    x[np.random.default_rng(5).random(x.shape) < 0.7] = 0.0
+    whole, few = RowRisk(loss, x, y), RowRisk(loss, sparse.csr_array(x), y)
+    theta = np.random.default_rng(2).standard_normal((5, 4))
+    monkeypatch.setattr(risk_module, "WORKING_SET", 320)
+    monkeypatch.setattr("treaty.fitness.threads.SMALL", 0)
+    for measure in ("value", "gradient"):
+        both = [getattr(risk, measure)(theta) for risk in (whole, few)]
+        np.testing.assert_allclose(both[1], both[0], atol=1e-13)
+    for measure in ("hessian", "gradient_covariance"):
+        both = [getattr(risk, measure)(theta[0]) for risk in (whole, few)]
+        np.testing.assert_allclose(both[1], both[0], atol=1e-13)
+    moved = [risk.along(theta[0], theta[1])(0.3) for risk in (whole, few)]
+    assert moved[1] == pytest.approx(moved[0], abs=1e-13)
+    column = [risk.column(2).value(theta[:, 2:3]) for risk in (whole, few)]
+    np.testing.assert_allclose(column[1], column[0], atol=1e-13)
+    np.testing.assert_allclose(few.moments.xx, whole.moments.xx, atol=1e-13)
+    np.testing.assert_allclose(few.moments.xy, whole.moments.xy, atol=1e-13)
+    single = few.in_single_precision().gradient(theta)
+    np.testing.assert_allclose(single, whole.gradient(theta), atol=1e-5)
 
 
 def test_moments_by_hand():

@@ -1,14 +1,25 @@
 import numpy as np
 import polars as pl
 import pytest
+from scipy.sparse import csr_array
 
 from treaty.errors import TreatyError
 from treaty.fitness import MomentRisk, RowRisk
-from treaty.losses import Hinge, Squared
-from treaty.records import DictionaryTerms, Encoder, Number, Target, open_source
-from treaty.records import encoder as encoder_module
+from treaty.losses import Clipped, Hinge, Squared
+from treaty.records import (
+    DictionaryTerms,
+    Encoder,
+    Hats,
+    Number,
+    OneHot,
+    Target,
+    keeping,
+    open_source,
+)
 from treaty.records import sources as sources_module
+from treaty.records.encoder import dictionary_for
 from treaty.records.fitting import bounds_dictionary
+from treaty.records.frames import FrameSource
 
 FEATURES = {"a": Number(bounds=(-1, 1)), "b": Number(bounds=(0, 10))}
 
@@ -63,13 +74,75 @@ def test_streaming_in_blocks_equals_one_block(file, monkeypatch):
 def test_rows_beyond_memory_go_to_a_file_without_a_name(file, monkeypatch, tmp_path):
     target = Target(column="label")
     held, _ = _encoder(target).risk(Hinge(), open_source(file))
-    monkeypatch.setattr(encoder_module, "IN_MEMORY", 1000)
+    monkeypatch.setattr(keeping, "IN_MEMORY", 1000)
     monkeypatch.setattr(sources_module, "BLOCK", 50)
     spooled, _ = _encoder(target).risk(Hinge(), open_source(file))
     assert isinstance(spooled, RowRisk)
     assert isinstance(spooled.x, np.memmap)
     np.testing.assert_array_equal(np.asarray(spooled.x), held.x)
     np.testing.assert_allclose(spooled.gradient(np.ones(3)), held.gradient(np.ones(3)))
+
+
+def _wide(rows=1500):
+    """Categories and hats: 61 columns, of which a record has 4."""
+    random = np.random.default_rng(3)
+    features = {
+        "from": OneHot(kind="one-hot", categories=tuple(f"c{i}" for i in range(40))),
+        "miles": Hats(kind="hats", bounds=(0.0, 10.0), knots=tuple(range(20))[:11]),
+        "age": Number(bounds=(0.0, 10.0)),
+    }
+    frame = pl.DataFrame(
+        {
+            "from": [f"c{i}" for i in random.integers(42, size=rows)],  # two are unknown
+            "miles": random.uniform(-1, 11, rows),
+            "age": random.uniform(0, 10, rows),
+            "y": random.uniform(-1, 1, rows),
+        }
+    )
+    target = Target(column="y", bounds=(-1.0, 1.0))
+    fitted = dictionary_for(DictionaryTerms(standardise="frequency"), features, FrameSource(frame))
+    return Encoder(features, target, fitted), frame
+
+
+def test_mostly_zeros_are_kept_without_the_zeros(monkeypatch):
+    encoder, frame = _wide()
+    assert encoder.is_sparse
+    clipped = Clipped(Squared(), 0.3, "l1")
+    risk, counts = encoder.risk(clipped, FrameSource(frame))
+    assert isinstance(risk, RowRisk)
+    assert isinstance(risk.x, csr_array)
+    np.testing.assert_array_equal(risk.x.toarray(), encoder.x(frame))
+    assert risk.x.data.nbytes + risk.x.indices.nbytes < encoder.x(frame).nbytes / 5
+    assert counts.rows == len(frame)
+    dense = RowRisk(clipped, encoder.x(frame), risk.y)
+    theta = np.random.default_rng(1).standard_normal(encoder.dictionary.dimension)
+    np.testing.assert_allclose(risk.gradient(theta), dense.gradient(theta), atol=1e-13)
+    monkeypatch.setattr(keeping, "IN_MEMORY", 1000)
+    monkeypatch.setattr(sources_module, "BLOCK", 50)
+    spooled, _ = encoder.risk(clipped, FrameSource(frame))
+    np.testing.assert_array_equal(spooled.x.toarray(), risk.x.toarray())
+    assert _in_a_file(spooled.x.data)
+    assert _in_a_file(spooled.x.indices)
+
+
+def _in_a_file(array):
+    while array is not None:
+        if isinstance(array, np.memmap):
+            return True
+        array = array.base
+    return False
+
+
+def test_what_a_dictionary_centres_or_turns_is_not_sparse():
+    encoder, frame = _wide()
+    for terms in (
+        DictionaryTerms(standardise="public"),
+        DictionaryTerms(standardise="frequency", components=9),
+    ):
+        fitted = dictionary_for(terms, encoder.features, FrameSource(frame))
+        dense = Encoder(encoder.features, encoder.target, fitted)
+        assert not dense.is_sparse
+        assert isinstance(dense.rows(Squared(), FrameSource(frame))[0].x, np.ndarray)
 
 
 def test_squared_loss_keeps_no_rows(file):

@@ -10,6 +10,7 @@ from treaty.adaptation.path import Path, path_of
 from treaty.arrays import FloatArray, IntArray
 from treaty.errors import TreatyError
 from treaty.fitness import Problem, Risk, RowRisk, pooled, risk_of
+from treaty.matrices import Matrix
 
 
 class OwnRecords:
@@ -28,13 +29,14 @@ class OwnRecords:
     PARTS: ClassVar[int] = 5
 
     def __init__(
-        self, problem: Problem, x: FloatArray, y: FloatArray, parts: int = PARTS, seed: int = 0
+        self, problem: Problem, x: Matrix, y: FloatArray, parts: int = PARTS, seed: int = 0
     ) -> None:
         if len(y) < 2 * parts:
             raise TreatyError(
                 f"{len(y)} records are too few to be cut into {parts} parts of at least 2"
             )
-        self.x, self.y = x, y
+        self.x: Matrix = x
+        self.y = y
         part = np.random.default_rng(seed).permutation(np.arange(len(y)) % parts)
         self.rows: list[IntArray] = [np.flatnonzero(part == k) for k in range(parts)]
         loss = problem.fitness_loss

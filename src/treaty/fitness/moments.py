@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.fitness.summation import in_blocks
+from treaty.matrices import Matrix, gram, summed
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,14 +23,14 @@ class Moments:
     yy: float
 
     @classmethod
-    def of(cls, blocks: Iterable[tuple[FloatArray, FloatArray]]) -> "Moments":
+    def of(cls, blocks: Iterable[tuple[Matrix, FloatArray]]) -> "Moments":
         """Add up blocks of rows (x, y), which may be streamed."""
         n, yy = 0, 0.0
         xx: FloatArray | None = None
         xy: FloatArray | None = None
         for x, y in in_blocks(blocks):
-            xx = x.T @ x if xx is None else xx + x.T @ x
-            xy = x.T @ y if xy is None else xy + x.T @ y
+            xx = gram(x) if xx is None else xx + gram(x)
+            xy = summed(y, x) if xy is None else xy + summed(y, x)
             yy += float(y @ y)
             n += len(y)
         if xx is None or xy is None:

@@ -14,6 +14,7 @@ from treaty.fitness.moments import Moments
 from treaty.fitness.summation import BLOCK_ROWS
 from treaty.fitness.threads import over_shares
 from treaty.losses import Loss, ships
+from treaty.matrices import Matrix, gram, scores, single_precision, summed
 
 WORKING_SET = 1 << 17
 """Scores (rows × models) held at once: 1 MiB, which stays in a core's cache."""
@@ -109,9 +110,9 @@ class RowRisk(Risk):
     whatever the numbers of rows and models.
     """
 
-    def __init__(self, loss: Loss, x: FloatArray, y: FloatArray) -> None:
-        if len(x) != len(y) or len(y) == 0:
-            raise TreatyError(f"{len(x)} rows of x and {len(y)} targets are no set of records")
+    def __init__(self, loss: Loss, x: Matrix, y: FloatArray) -> None:
+        if x.shape[0] != len(y) or len(y) == 0:
+            raise TreatyError(f"{x.shape[0]} rows of x and {len(y)} targets are no set of records")
         self.loss = loss
         self.x = x
         self.y = y
@@ -122,15 +123,15 @@ class RowRisk(Risk):
 
         Sums over rows are still added up in double precision, block by block.
         """
-        x, y = (np.ascontiguousarray(a, dtype=np.float32) for a in (self.x, self.y))
-        return RowRisk(self.loss, cast(FloatArray, x), cast(FloatArray, y))
+        y = cast(FloatArray, np.ascontiguousarray(self.y, dtype=np.float32))
+        return RowRisk(self.loss, single_precision(self.x), y)
 
     @property
     def moments(self) -> Moments:
         """The rows added up."""
         return Moments.of([(self.x, self.y)])
 
-    def _blocks(self, share: range, models: int) -> Iterator[tuple[Loss, FloatArray, FloatArray]]:
+    def _blocks(self, share: range, models: int) -> Iterator[tuple[Loss, Matrix, FloatArray]]:
         rows = min(BLOCK_ROWS, max(64, WORKING_SET // max(1, models)))
         for start in range(share.start, share.stop, rows):
             block = slice(start, min(start + rows, share.stop))
@@ -146,7 +147,7 @@ class RowRisk(Risk):
             def sums(share: range, transposed: FloatArray = transposed) -> FloatArray:
                 mine = np.zeros(transposed.shape[1])
                 for loss, x, y in self._blocks(share, len(mine)):
-                    mine += loss.value(x @ transposed, y).sum(axis=0)
+                    mine += loss.value(scores(x, transposed), y).sum(axis=0)
                 return mine
 
             total[part] = self._added(sums, transposed) / self.n
@@ -161,7 +162,7 @@ class RowRisk(Risk):
             def sums(share: range, transposed: FloatArray = transposed) -> FloatArray:
                 mine = np.zeros(transposed.shape[::-1])
                 for loss, x, y in self._blocks(share, len(mine)):
-                    mine += loss.slope(x @ transposed, y).T @ x
+                    mine += summed(loss.slope(scores(x, transposed), y).T, x)
                 return mine
 
             total[part] = self._added(sums, transposed) / self.n
@@ -176,17 +177,17 @@ class RowRisk(Risk):
         """Return (1/n) Σ φ″(θᵀx, y) x xᵀ."""
         total = np.zeros((self.dimension, self.dimension))
         for loss, x, y in self._blocks(range(self.n), self.dimension):
-            curvature = loss.curvature(x @ theta[:, None], y)
+            curvature = loss.curvature(scores(x, theta[:, None]), y)[:, 0]
             bent = np.flatnonzero(curvature)
-            if len(bent) < len(x) // 2:
+            if len(bent) < len(curvature) // 2:
                 x, curvature = x[bent], curvature[bent]
-            total += x.T @ (curvature * x)
+            total += gram(x, curvature)
         return total / self.n
 
     def along(self, theta: FloatArray, direction: FloatArray) -> Callable[[float], float]:
         """Return the derivative along a direction; its scores are computed once for every t."""
         loss, y = self.loss.on(self.x), self.y[:, None]
-        begin, moves = self.x @ theta[:, None], self.x @ direction[:, None]
+        begin, moves = scores(self.x, theta[:, None]), scores(self.x, direction[:, None])
         return lambda t: float(np.mean(loss.slope(begin + t * moves, y) * moves))
 
     def with_loss(self, loss: Loss) -> Risk:
@@ -197,12 +198,12 @@ class RowRisk(Risk):
         """Return (1/n) Σ φ′(θᵀx, y)² x xᵀ."""
         total = np.zeros((self.dimension, self.dimension))
         for loss, x, y in self._blocks(range(self.n), self.dimension):
-            total += x.T @ (loss.slope(x @ theta[:, None], y) ** 2 * x)
+            total += gram(x, loss.slope(scores(x, theta[:, None]), y)[:, 0] ** 2)
         return total / self.n
 
     def column(self, index: int) -> Risk:
         """Return the risk of one coordinate."""
-        return RowRisk(self.loss, np.ascontiguousarray(self.x[:, [index]]), self.y)
+        return RowRisk(self.loss, scores(self.x, np.eye(self.dimension)[:, [index]]), self.y)
 
 
 class PooledRisk(Risk):
@@ -291,7 +292,7 @@ def _distinct(risks: Sequence[Risk], weights: Sequence[float]) -> tuple[list[Ris
     return list(found), list(found.values())
 
 
-def risk_of(loss: Loss, x: FloatArray, y: FloatArray) -> Risk:
+def risk_of(loss: Loss, x: Matrix, y: FloatArray) -> Risk:
     """Return the risk of rows in memory, through sufficient statistics where the loss has them."""
     if has_moments(loss):
         return MomentRisk(Moments.of([(x, y)]))

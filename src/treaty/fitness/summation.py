@@ -6,6 +6,7 @@ import numpy as np
 
 from treaty.arrays import FloatArray
 from treaty.fitness.threads import MOST_THREADS
+from treaty.matrices import Matrix, stacked
 
 BLOCK_ROWS = 8192
 """Rows that are added up at once; then the sums of blocks are."""
@@ -21,10 +22,10 @@ def additions(records: int) -> float:
 
 
 def in_blocks(
-    parts: Iterable[tuple[FloatArray, FloatArray]],
-) -> Iterator[tuple[FloatArray, FloatArray]]:
+    parts: Iterable[tuple[Matrix, FloatArray]],
+) -> Iterator[tuple[Matrix, FloatArray]]:
     """Cut and join streamed rows (x, y), in whatever portions they come, into blocks of full size."""
-    waiting: list[tuple[FloatArray, FloatArray]] = []
+    waiting: list[tuple[Matrix, FloatArray]] = []
     rows = 0
     for x, y in parts:
         start = 0
@@ -40,7 +41,7 @@ def in_blocks(
         yield _joined(waiting)
 
 
-def _joined(parts: list[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
+def _joined(parts: list[tuple[Matrix, FloatArray]]) -> tuple[Matrix, FloatArray]:
     if len(parts) == 1:
         return parts[0]
-    return np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts])
+    return stacked([x for x, _ in parts]), np.concatenate([y for _, y in parts])

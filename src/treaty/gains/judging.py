@@ -7,6 +7,7 @@ import numpy as np
 from treaty.adaptation import Metric, OwnRecords
 from treaty.arrays import FloatArray
 from treaty.gains.competing import contest
+from treaty.matrices import scores as scores_of
 
 RIVAL = "rival"
 """The best without joining: whatever cross-validation picks before a record is judged."""
@@ -35,6 +36,6 @@ def held_out_scores(
         rows = records.rows[part]
         for name, models in {**made.models, RIVAL: made.models[made.rival]}.items():
             place = scores.setdefault(name, np.empty((len(models), len(records.y))))
-            place[:, rows] = models @ records.x[rows].T
+            place[:, rows] = scores_of(records.x[rows], models.T).T
         picked[made.rival] = picked.get(made.rival, 0) + 1
     return scores, picked

@@ -8,6 +8,7 @@ from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.fitness import Problem, Risk, RowRisk, curvature_of
 from treaty.fitness.curvature import smoothed
+from treaty.matrices import dense
 
 MOST_FITTED = 0.9
 """A model of m rows is taken to have used up at most this share of them."""
@@ -86,8 +87,9 @@ def _doubt(problem: Problem, public: Risk, theta: FloatArray, passed: FloatArray
         return np.zeros_like(passed)
     if not isinstance(public, RowRisk):
         raise TreatyError("what clipping does to public rows is told by the rows one by one")
-    scores, targets = public.x @ theta[:, None], public.y[:, None]
-    whole = public.loss.on(public.x).slope(scores, targets) * public.x
-    cut = problem.loss.on(public.x).slope(scores, targets) * public.x
+    x, targets = dense(public.x), public.y[:, None]
+    scores = x @ theta[:, None]
+    whole = public.loss.on(x).slope(scores, targets) * x
+    cut = problem.loss.on(x).slope(scores, targets) * x
     left = cut - whole @ passed.T
     return np.cov(left, rowvar=False, ddof=0)

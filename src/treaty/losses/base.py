@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, Self, cast
 import numpy as np
 
 from treaty.arrays import FloatArray
+from treaty.matrices import Matrix
 
 Norm = Literal["l1", "l2"]
 
@@ -80,10 +81,11 @@ class Loss(ABC):
             low = np.where(above, low, middle)
         return high
 
-    def on(self, x: FloatArray) -> "Loss":
+    def on(self, x: Matrix) -> "Loss":
         """Return this loss as it applies to the rows of x (one score column a row).
 
-        Only a loss that depends on x beyond the score, such as a clipped one, overrides this.
+        Only a loss that depends on x beyond the score, such as a clipped one, overrides this. Where
+        most features are 0, x is a sparse array of SciPy.
         """
         return self
 

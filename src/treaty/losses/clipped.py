@@ -7,6 +7,7 @@ import numpy as np
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.losses.base import Domain, Loss, Norm
+from treaty.matrices import Matrix, absolute, euclidean
 
 
 class Clipped(Loss):
@@ -70,10 +71,11 @@ class Clipped(Loss):
         """Return the unclipped bound: ‖x‖ may be small."""
         return self.loss.slope_bound(score_bound, target)
 
-    def on(self, x: FloatArray) -> Loss:
+    def on(self, x: Matrix) -> Loss:
         """Return the loss of these rows, with the slope limited to ±C/‖x‖ row by row."""
-        size = np.abs(x).sum(axis=1) if self.norm == "l1" else _euclidean(x)
-        return _SlopeLimited(self.loss.on(x), (self.limit / np.maximum(size, 1e-290))[:, None])
+        size = absolute(x) if self.norm == "l1" else euclidean(x)
+        least = 1e18 * np.finfo(size.dtype).tiny  # so that the limit of a record of zeros is finite
+        return _SlopeLimited(self.loss.on(x), (self.limit / np.maximum(size, least))[:, None])
 
     def gradient_bound(self, domain: Domain, theta_max: float, norm: Norm) -> float:
         """Return the smaller of the unclipped bound and C, converted between norms.
@@ -86,15 +88,6 @@ class Clipped(Loss):
             else self.limit
         )
         return min(float(widened), self.loss.gradient_bound(domain, theta_max, norm))
-
-
-def _euclidean(x: FloatArray) -> FloatArray:
-    """Return ‖x‖₂ of every row; where squares would vanish, an upper bound of it."""
-    size = np.sqrt(np.square(x).sum(axis=1))
-    if len(size) and size.min() < 1e-100:
-        tiny = size < 1e-100
-        size[tiny] = np.abs(x[tiny]).max(axis=1) * np.sqrt(x.shape[1])
-    return size
 
 
 class _SlopeLimited(Loss):

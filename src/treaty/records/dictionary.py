@@ -13,6 +13,7 @@ from pydantic import model_validator
 from treaty.arrays import FloatArray
 from treaty.limits import check_magnitude, check_size
 from treaty.losses import Norm
+from treaty.matrices import absolute, euclidean
 from treaty.plain import Plain
 from treaty.records.columns import Feature
 
@@ -237,6 +238,4 @@ class Dictionary(Plain):
 
 def lengths(x: FloatArray, norm: Norm) -> FloatArray:
     """Return the norm of every row."""
-    if norm == "l1":
-        return np.abs(x).sum(axis=1)
-    return np.sqrt(np.einsum("ij,ij->i", x, x))
+    return absolute(x) if norm == "l1" else euclidean(x)

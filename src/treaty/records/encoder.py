@@ -1,9 +1,7 @@
 """Records become (x, y): columns, dictionary and target put together."""
 
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import IO
 
 import numpy as np
 import polars as pl
@@ -18,12 +16,10 @@ from treaty.records.columns import Feature
 from treaty.records.counts import Counts
 from treaty.records.dictionary import Dictionary, DictionaryTerms
 from treaty.records.fitting import bounds_dictionary, encoded_columns, fit_dictionary
+from treaty.records.keeping import FEW, Blocks, keep_dense, keep_sparse
 from treaty.records.sources import Source, first_line
 from treaty.records.target import Target
 from treaty.records.values import as_numbers
-
-IN_MEMORY = 1 << 30
-"""Bytes of encoded rows kept in memory; more go to an unnamed temporary file."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +41,19 @@ class Encoder:
         """The public set in which every (x, y) lies."""
         l1, l2 = self.dictionary.norm_bounds(self.features)
         return Domain(self.dictionary.dimension, l1, l2, self.target.interval)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether most of the numbers of a record's x are 0, and need not be kept."""
+        dictionary = self.dictionary
+        if dictionary.directions is not None or dictionary.frequencies is not None:
+            return False
+        centred, start, filled = np.array(dictionary.centre) != 0, 0, 1
+        for feature in self.features.values():
+            own = centred[start : start + feature.width]
+            filled += min(feature.width, 2) if feature.sparse and not own.any() else feature.width
+            start += feature.width
+        return filled <= FEW * dictionary.dimension
 
     def x(self, frame: pl.DataFrame, counts: Counts | None = None) -> FloatArray:
         """Return the features of rows."""
@@ -118,10 +127,11 @@ class Encoder:
         self,
         loss: Loss,
         source: Source,
-        blocks: Iterator[tuple[FloatArray, FloatArray]],
+        blocks: Blocks,
         counts: Counts,
     ) -> tuple[RowRisk, Counts]:
-        x, y = _collect(blocks, self.dictionary.dimension)
+        keep = keep_sparse if self.is_sparse else keep_dense
+        x, y = keep(blocks, self.dictionary.dimension)
         _check_enough(source, counts)
         return RowRisk(loss, x, y), counts
 
@@ -182,31 +192,3 @@ def _chain(
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
     yield first
     yield from rest
-
-
-def _collect(
-    blocks: Iterator[tuple[FloatArray, FloatArray]], width: int
-) -> tuple[FloatArray, FloatArray]:
-    xs: list[FloatArray] = []
-    ys: list[FloatArray] = []
-    held, spooled = 0, False
-    with tempfile.TemporaryFile() as spool:
-        for x, y in blocks:
-            xs.append(np.ascontiguousarray(x))
-            ys.append(y)
-            held += x.nbytes
-            if held > IN_MEMORY:
-                _write(xs, spool)
-                xs, held, spooled = [], 0, True
-        targets = np.concatenate(ys) if ys else np.empty(0)
-        if not spooled:
-            return (np.concatenate(xs) if xs else np.empty((0, width))), targets
-        _write(xs, spool)
-        # The map keeps the file alive after it is closed here; nobody else can open it.
-        return np.memmap(spool, np.float64, "r", shape=(len(targets), width)), targets
-
-
-def _write(parts: list[FloatArray], spool: IO[bytes]) -> None:
-    for part in parts:
-        spool.write(part.data)
-    spool.flush()
