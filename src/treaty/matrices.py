@@ -56,6 +56,13 @@ def stacked(parts: Sequence[Matrix]) -> Matrix:
     return sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
 
 
+def beside(left: Matrix, right: Matrix) -> Matrix:
+    """Return the columns of two matrices of the same records, sparse if the first is."""
+    if isinstance(left, np.ndarray):
+        return np.hstack([left, dense(right)])
+    return sparse.hstack([left, sparse.csr_array(right)], format="csr")
+
+
 def single_precision(x: Matrix) -> Matrix:
     """Return the same numbers in single precision."""
     if isinstance(x, np.ndarray):

@@ -59,6 +59,11 @@ def test_a_table_a_picture_and_a_model(folder, monkeypatch, capsys):
         "adapt ours.json --data ours.parquet --out twice.json", monkeypatch, capsys
     )
     assert "It has been adapted 2 times." in " ".join(out.split())
+    pl.read_parquet("ours.parquet").with_columns(wind=pl.col("y") / 2).write_parquet("wind.parquet")
+    words = "adapt model.json --data wind.parquet --out wind.json --extra wind --extra wind"
+    code, out, _ = _typed(words, monkeypatch, capsys)
+    assert code == 0
+    assert "Columns of your own that it may use: wind." in " ".join(out.split())
     code, out, _ = _typed("adapt model.json --data ours.parquet --json", monkeypatch, capsys)
     plain = json.loads(out)
     assert 0.8 < plain["models"]["together, adapted"]["rmse"]["value"] < 1.2
@@ -74,6 +79,8 @@ def test_a_table_a_picture_and_a_model(folder, monkeypatch, capsys):
         ("--data ours.parquet --worthwhile much", "--worthwhile is a share between 0% and 100%"),
         ("--data ours.parquet --worthwhile -1%", "--worthwhile is a share between 0% and 100%"),
         ("--data ours.parquet --picture a.txt", "a picture must end in"),
+        ("--data ours.parquet --extra wind", 'there is no column "wind"'),
+        ("--data ours.parquet --extra y", '"y" is what is predicted'),
         ("--data none.parquet", "none.parquet: there is no such file"),
         ("--data ours.parquet --public few.parquet", "12 public rows are too few"),
     ],

@@ -274,5 +274,5 @@ def test_truth_and_rows_are_read_in_one_pass():
 
     document = fit(_treaty(), _rows(80, 999))
     encoder = encoder_of(document)
-    rows, truth, _ = encoder.judged(Squared(), Restless(_rows(200, 1)))
-    np.testing.assert_allclose(rows.y * 10.0, np.clip(truth, -10, 10))
+    judged = encoder.judged(Squared(), Restless(_rows(200, 1)))
+    np.testing.assert_allclose(judged.rows.y * 10.0, np.clip(judged.truth, -10, 10))

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from treaty.adaptation.metrics import Metric, by_columns
+from treaty.adaptation.metrics import Metric, by_columns, widened
 from treaty.adaptation.own_records import OwnRecords
 from treaty.adaptation.path import STRONGEST
 from treaty.arrays import FloatArray
@@ -49,12 +49,16 @@ class Adapted:
 
 def alone(records: OwnRecords, left_out: frozenset[int] = frozenset()) -> Adapted:
     """Return what a sensible analyst makes of the own records alone: a ridge, by cross-validation."""
-    seen = records.without(left_out)
-    nothing = np.zeros(
-        seen.dimension
-    )  # the level is free: whatever constant is best is found on the way
-    metric = by_columns(records.problem, seen, nothing, f"columns without {sorted(left_out)}")
-    return replace(_nearest(records, nothing[None], [metric], left_out)[0], near="nothing")
+    metric = _by_columns(records, left_out)
+    # The level is free: whatever constant is best is found on the way.
+    nothing = np.zeros((1, records.problem.dimension))
+    return replace(_nearest(records, nothing, [metric], left_out)[0], near="nothing")
+
+
+def _by_columns(records: OwnRecords, left_out: frozenset[int]) -> Metric:
+    nothing = np.zeros(records.problem.dimension)
+    name = f"columns without {sorted(left_out)}"
+    return by_columns(records.problem, records.without(left_out), nothing, name)
 
 
 def adapt(
@@ -72,12 +76,14 @@ def adapt(
 
     Args:
         records: the owner's own.
-        anchors: the shared models, shape (models, p).
+        anchors: the shared models, shape (models, p); own columns that they do not know count as 0.
         metrics: in which metrics a model may be held near.
         left_out: parts of the records that nothing is to be seen of.
         public: the public model, if there is one.
     """
     without = [alone(records, left_out)]
+    columns = _by_columns(records, left_out)
+    metrics = [wide for metric in metrics for wide in widened(metric, columns)]
     if public is not None:
         near_public = _nearest(records, public[None], metrics, left_out)[0]
         without.append(replace(near_public, near="public"))
@@ -92,6 +98,7 @@ def _nearest(
     left_out: frozenset[int],
 ) -> list[Adapted]:
     """Return the model near each anchor that does best on parts left out in turn."""
+    anchors = records.wide(anchors)
     inner = [k for k in records.parts if k not in left_out]
     strengths = STRENGTHS if has_moments(records.problem.fitness_loss) else FEWER
     scores = np.zeros((len(anchors), len(metrics), len(strengths)))

@@ -10,11 +10,13 @@ from treaty.fitness import Problem, Risk, curvature_of
 from treaty.fitness.risk import has_moments
 from treaty.losses import Squared
 
-LEVEL_HELD, LEVEL_FREE = "level held", "level free"
 FLAT = 0.01
 """The share of its largest curvature that a loss is taken to have everywhere."""
 DIAGONAL = 0.1
 """How far a metric is shrunk towards its diagonal: columns that few rows have are not left free."""
+
+FURTHER = (0.1, 1.0, 10.0, 1e6)
+"""What being away from 0 costs in further columns, over what it costs in the others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,10 +26,12 @@ class Metric:
     Args:
         name: what tells it from other metrics of the same records.
         matrix: M.
+        level_free: whether a constant shift of all predictions costs nothing.
     """
 
     name: str
     matrix: FloatArray
+    level_free: bool = False
 
 
 def in_predictions(problem: Problem, rows: Risk, theta: FloatArray) -> tuple[Metric, ...]:
@@ -45,9 +49,10 @@ def in_predictions(problem: Problem, rows: Risk, theta: FloatArray) -> tuple[Met
     diagonal = np.diag(np.diag(curvature))
     held = (1 - DIAGONAL) * curvature + DIAGONAL * diagonal
     held += 1e-6 * float(np.trace(held)) / len(held) * np.eye(len(held))
-    metrics = [Metric(LEVEL_HELD, held)]
+    metrics = [Metric("level held", held)]
     if problem.intercept is not None:
-        metrics.append(Metric(LEVEL_FREE, without_level(held, problem.intercept)))
+        free = without_level(held, problem.intercept)
+        metrics.append(Metric("level free", free, level_free=True))
     return tuple(metrics)
 
 
@@ -57,7 +62,29 @@ def by_columns(problem: Problem, rows: Risk, theta: FloatArray, name: str) -> Me
     matrix = np.diag(sizes + 1e-6 * float(sizes.mean()))
     if problem.intercept is not None:
         matrix = without_level(matrix, problem.intercept)
-    return Metric(name, matrix)
+    return Metric(name, matrix, level_free=problem.intercept is not None)
+
+
+def widened(metric: Metric, columns: Metric) -> tuple[Metric, ...]:
+    """Return a metric with further columns, each by its own size, at several costs.
+
+    At the last of these costs they are as good as left out.
+
+    Args:
+        metric: of the first columns.
+        columns: of all of them, as an ordinary ridge has it.
+    """
+    width = len(metric.matrix)
+    if width == len(columns.matrix):
+        return (metric,)
+    found: list[Metric] = []
+    for cost in FURTHER:
+        matrix = cost * columns.matrix
+        matrix[:width, :width] = metric.matrix
+        matrix[:width, width:] = matrix[width:, :width] = 0.0
+        name = f"{metric.name}, further columns at {cost:g}"
+        found.append(Metric(name, matrix, metric.level_free))
+    return tuple(found)
 
 
 def _bend(problem: Problem, rows: Risk, theta: FloatArray) -> FloatArray:

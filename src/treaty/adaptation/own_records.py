@@ -1,6 +1,8 @@
 """An owner's own records in parts, each of which can be left out: the ground of cross-validation."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -10,7 +12,7 @@ from treaty.adaptation.path import Path, path_of
 from treaty.arrays import FloatArray, IntArray
 from treaty.errors import TreatyError
 from treaty.fitness import Problem, Risk, RowRisk, pooled, risk_of
-from treaty.matrices import Matrix
+from treaty.matrices import Matrix, beside
 
 
 class OwnRecords:
@@ -24,29 +26,55 @@ class OwnRecords:
         y: targets, as they are learnt.
         parts: into how many parts they are cut, at random.
         seed: of the cut.
+        further: columns of the owner's own on top of x, for all records, as read by whoever has seen
+            only the given ones.
     """
 
     PARTS: ClassVar[int] = 5
 
     def __init__(
-        self, problem: Problem, x: Matrix, y: FloatArray, parts: int = PARTS, seed: int = 0
+        self,
+        problem: Problem,
+        x: Matrix,
+        y: FloatArray,
+        parts: int = PARTS,
+        seed: int = 0,
+        further: Callable[[IntArray], Matrix] | None = None,
     ) -> None:
         if len(y) < 2 * parts:
             raise TreatyError(
                 f"{len(y)} records are too few to be cut into {parts} parts of at least 2"
             )
-        self.x: Matrix = x
-        self.y = y
         part = np.random.default_rng(seed).permutation(np.arange(len(y)) % parts)
         self.rows: list[IntArray] = [np.flatnonzero(part == k) for k in range(parts)]
+        self._first, self._further = x, further
+        self._whole = problem
+        self._read(y, self.rows)
+
+    def _read(self, y: FloatArray, seen: Sequence[IntArray]) -> None:
+        self.x: Matrix = self._first
+        self.y = y
+        if self._further is not None:
+            self.x = beside(self._first, self._further(np.sort(np.concatenate(seen))))
+        domain = replace(self._whole.domain, dimension=self.x.shape[1])
+        problem = replace(self._whole, domain=domain)
         loss = problem.fitness_loss
-        self._begin(problem, [risk_of(loss, x[rows], y[rows]) for rows in self.rows])
+        self._begin(problem, [risk_of(loss, self.x[rows], y[rows]) for rows in self.rows])
+
+    def hiding(self, part: int) -> "OwnRecords":
+        """Return the same records in the same parts, as read by whoever has never seen one of these."""
+        if self._further is None:
+            return self
+        other = copy(self)
+        other._read(self.y, [rows for k, rows in enumerate(self.rows) if k != part])
+        return other
 
     @classmethod
     def of_parts(cls, problem: Problem, risks: Sequence[Risk]) -> "OwnRecords":
         """Return records that are known only as the risks of their parts, not one by one."""
         made = cls.__new__(cls)
         made.x, made.y, made.rows = np.zeros((0, problem.dimension)), np.zeros(0), []
+        made._further = None
         made._begin(problem, risks)
         return made
 
@@ -54,6 +82,10 @@ class OwnRecords:
         self.problem = problem
         self._risks = list(risks)
         self._paths: dict[tuple[frozenset[int], str], Path] = {}
+
+    def wide(self, models: FloatArray) -> FloatArray:
+        """Return models with zeros for the columns that they do not know."""
+        return np.pad(models, ((0, 0), (0, self.problem.dimension - models.shape[1])))
 
     @property
     def parts(self) -> range:

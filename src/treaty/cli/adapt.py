@@ -18,6 +18,14 @@ def adapt(
         Path, typer.Option("--data", metavar="FILE", help="Your own records (CSV, Parquet).")
     ],
     public: Public = None,
+    extra: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--extra",
+            metavar="COLUMN",
+            help="A column of your own that the treaty leaves out; your own model may use it.",
+        ),
+    ] = None,
     out: Annotated[
         Path, typer.Option("--out", metavar="FILE", help="Where your own model goes, as JSON.")
     ] = Path("adapted.json"),
@@ -32,8 +40,9 @@ def adapt(
 
     Nothing leaves and no budget is spent. Your own model is shrunk towards the shared one as far as your
     own records say; with --public, towards the public model where they favour that. The table compares
-    errors on records that no model has seen: alone, public, together, each as it is and adapted. An
-    adapted model that leaves your walls is a release.
+    errors on records that no model has seen: alone, public, together, each as it is and adapted. With
+    --extra your own models, the rivals too, use columns that only you have. An adapted model that leaves
+    your walls is a release.
 
     Example:
 
@@ -47,7 +56,9 @@ def adapt(
     check_writable(picture, picture=True)
     shared = t.Model.load(model)
     with waiting("adapting", quiet=as_json):
-        report = t.adapt_model(shared, data, public, worthwhile=share_of(worthwhile))
+        report = t.adapt_model(
+            shared, data, public, worthwhile=share_of(worthwhile), extra=extra or ()
+        )
     report.model.save(out)
     if picture is not None:
         draw(report.gain, picture)
@@ -71,6 +82,9 @@ def _how(model: "Model") -> str:
         how = f"Your records say nothing against the shared model: it stays as it is{level}."
     else:
         how = f"Your own model is held near the shared one with a strength of λ = {note.strength:.2g}."
+    if model.own_columns is not None:
+        used = ", ".join(model.own_columns.features) or "none, for they say nothing"
+        how += f" Columns of your own that it may use: {used}."
     if note.times > 1:
         how += f" It has been adapted {note.times} times."
     return how

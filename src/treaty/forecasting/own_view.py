@@ -18,7 +18,7 @@ from treaty.gains import (
     tails_of,
 )
 from treaty.learners import survey
-from treaty.models.model import check_own
+from treaty.models.own_rows import check_own
 from treaty.records import Source
 from treaty.terms import Treaty, encoder_of, fit, plan_of, problem_of
 from treaty.terms.reading import class_weights
@@ -85,7 +85,8 @@ def own_gains(
     for name, source in own.items():
         if scene.plan.party(name) is None:
             raise TreatyError(f"`own` names {name}, who is not a party to this treaty")
-        mine, truth, _ = scene.encoder.judged(loss, source)
+        judged = scene.encoder.judged(loss, source)
+        mine, truth = judged.rows, judged.truth
         check_own(source, mine, labels=loss.labels)
         records = OwnRecords(scene.problem, mine.x, mine.y)
         prospect = scene.prospect(name, coalition, seed)

@@ -64,9 +64,10 @@ def contest(
     models: dict[str, FloatArray] = {ALONE: own.theta[None]}
     scores: dict[str, float] = {ALONE: own.score}
     seen = records.without(left_out)
-    for name, draws in anchors.items():
+    for name, drawn in anchors.items():
         public = None if name == PUBLIC or PUBLIC not in anchors else anchors[PUBLIC][0]
-        near = adapt(records, draws, metrics, left_out, public=public)
+        near = adapt(records, drawn, metrics, left_out, public=public)
+        draws = records.wide(drawn)
         models[name] = draws
         models[adapted(name)] = np.stack([model.theta for model in near])
         scores[name] = float(np.mean(seen.value(draws)))

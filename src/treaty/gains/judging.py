@@ -21,7 +21,7 @@ def held_out_scores(
     """Return every model's scores of the own records, and how often each rival was picked.
 
     The records are cut into parts. What judges a part is made without it: the own models, their
-    strengths, and the choice of the rival.
+    strengths, how own columns are read, and the choice of the rival.
 
     Args:
         records: the owner's own.
@@ -32,10 +32,11 @@ def held_out_scores(
     picked: dict[str, int] = {}
     for part in records.parts:
         hidden = frozenset({part})
-        made = contest(records, anchors, metrics, hidden)
+        unseen = records.hiding(part)
+        made = contest(unseen, anchors, metrics, hidden)
         rows = records.rows[part]
         for name, models in {**made.models, RIVAL: made.models[made.rival]}.items():
             place = scores.setdefault(name, np.empty((len(models), len(records.y))))
-            place[:, rows] = scores_of(records.x[rows], models.T).T
+            place[:, rows] = scores_of(unseen.x[rows], models.T).T
         picked[made.rival] = picked.get(made.rival, 0) + 1
     return scores, picked

@@ -1,18 +1,18 @@
 """A shared model that is there, adapted to an owner's own records, and what that brought."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from treaty.adaptation import OwnRecords, adapt
+from treaty.adaptation import adapt
 from treaty.arrays import FloatArray
 from treaty.gains.competing import CEILING, PUBLIC, TOGETHER
 from treaty.gains.judging import held_out_scores
 from treaty.gains.own_gain import WORTHWHILE, Audience, OwnGain, gain_from, tails_of
 from treaty.models import Model
-from treaty.models.model import check_own, metrics_for, public_model
 from treaty.records import SourceLike, open_source
 
 
@@ -43,6 +43,7 @@ def adapt_model(
     worthwhile: float = WORTHWHILE,
     ceiling: FloatArray | None = None,
     public_theta: FloatArray | None = None,
+    extra: Sequence[str] = (),
 ) -> OwnReport:
     """Adapt a shared model to an owner's own records, and compare all that the owner could use.
 
@@ -58,39 +59,38 @@ def adapt_model(
         worthwhile: the least share by which an error must fall to matter.
         ceiling: where all records are at hand: the best model of them in one place, without privacy.
         public_theta: the model of the public rows, if it is at hand.
+        extra: columns of the owner's own that models of its own may use on top of the treaty's, the
+            rivals as well.
 
     Example:
         report = treaty.adapt_model(treaty.Model.load("model.json"), "ours.parquet", "public.parquet")
         print(report.gain.adapted.rmse)
         report.model.save("ours.json")
     """
-    source = open_source(records)
-    problem, encoder = model.problem, model.encoder
-    labels = problem.fitness_loss.labels
-    rows, truth, _ = encoder.judged(problem.fitness_loss, source)
-    check_own(source, rows, labels=labels)
-    own = OwnRecords(problem, rows.x, rows.y)
-    metrics = metrics_for(model, own, public)
+    reader = model.reader
+    own = reader.own(records, extra)
+    metrics = reader.metrics(np.array(model.theta), own, public)
     shared = np.array([model.theta])
     anchors: dict[str, FloatArray] = {TOGETHER: shared}
     theta, tails = public_theta, 0.0
     if public is not None:
-        theta = public_model(model, public) if theta is None else theta
+        theta = reader.public_model(public) if theta is None else theta
         anchors[PUBLIC] = theta[None]
-        tails = tails_of(encoder.rows(problem.fitness_loss, open_source(public))[0], theta)
+        rows, _ = reader.encoder.rows(reader.problem.fitness_loss, open_source(public))
+        tails = tails_of(rows, theta)
     if ceiling is not None:
         anchors[CEILING] = ceiling[None]
     audience = Audience(
         name,
         model.target,
-        next_records=rows.n,
+        next_records=len(own.truth),
         probabilities=model.loss == "logistic",
         shift=model.shift,
         worthwhile=worthwhile,
         tails=tails,
     )
     with threadpool_limits(1, "blas"):  # many small matrices: threads only wait for each other
-        scores, picked = held_out_scores(own, anchors, metrics)
-        gain = gain_from(audience, truth, scores, picked)
-        chosen = adapt(own, shared, metrics, public=theta)[0]
-    return OwnReport(model.adapted_as(chosen, rows.n), gain)
+        scores, picked = held_out_scores(own.records, anchors, metrics)
+        gain = gain_from(audience, own.truth, scores, picked)
+        chosen = adapt(own.records, shared, metrics, public=theta)[0]
+    return OwnReport(model.adapted_as(chosen, own), gain)

@@ -14,28 +14,19 @@ from sklearn.linear_model import HuberRegressor, LinearRegression, LogisticRegre
 from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 
-from treaty.adaptation import Adapted, Metric, OwnRecords, adapt, alone, in_predictions
+from treaty.adaptation import Adapted, adapt
 from treaty.adaptation.adapting import Near
-from treaty.adaptation.metrics import LEVEL_FREE
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
-from treaty.fitness import Problem, RowRisk
+from treaty.fitness import Problem
 from treaty.losses import Weighted, loss_named, permit
+from treaty.matrices import Matrix, beside, dense, scores
+from treaty.models.own_columns import OwnColumns
+from treaty.models.own_rows import OwnRows, Reader
 from treaty.plain import Plain, first_problem
-from treaty.records import (
-    Dictionary,
-    Encoder,
-    Feature,
-    Source,
-    SourceLike,
-    Target,
-    open_source,
-)
+from treaty.records import Dictionary, Encoder, Feature, SourceLike, Target
 from treaty.records.frames import as_polars
 from treaty.records.values import as_number
-
-FEWEST = 20
-"""So many records an owner needs to adapt a model to them."""
 
 
 class AdaptedTo(Plain):
@@ -68,7 +59,8 @@ class Model(Plain):
         loss: the name of the loss.
         parameters: the loss's own numbers.
         class_weights: how much records with the negative and with the positive label counted in it.
-        theta: θ.
+        own_columns: columns of an owner's own that it reads on top, if any.
+        theta: θ, of the dictionary's numbers and then of those of the own columns.
         adapted: how it was adapted to an owner's own records, if it was.
     """
 
@@ -79,6 +71,7 @@ class Model(Plain):
     loss: str
     parameters: dict[str, float] = {}
     class_weights: tuple[float, float] | None = None
+    own_columns: OwnColumns | None = None
     theta: tuple[float, ...] = Field(min_length=1)
     adapted: AdaptedTo | None = None
 
@@ -87,10 +80,12 @@ class Model(Plain):
         columns = tuple(name for c, f in self.features.items() for name in f.names(c))
         if columns != self.dictionary.columns:
             raise ValueError("its dictionary is for other columns than its features")
-        if len(self.theta) != self.dictionary.dimension:
+        width = self.dictionary.dimension
+        if self.own_columns is not None:
+            width += self.own_columns.dictionary.dimension
+        if len(self.theta) != width:
             raise ValueError(
-                f"theta has {len(self.theta)} numbers, and its dictionary makes "
-                f"{self.dictionary.dimension}"
+                f"theta has {len(self.theta)} numbers, and its dictionary makes {width}"
             )
         return self
 
@@ -108,7 +103,18 @@ class Model(Plain):
         encoder = self.encoder
         return Problem(loss, encoder.domain, intercept=encoder.dictionary.intercept_index)
 
-    def adapt(self, records: SourceLike, public: SourceLike | None = None) -> "Model":
+    @property
+    def reader(self) -> Reader:
+        """How it reads records."""
+        return Reader(self.problem, self.encoder, self.own_columns)
+
+    def adapt(
+        self,
+        records: SourceLike,
+        public: SourceLike | None = None,
+        *,
+        extra: Sequence[str] = (),
+    ) -> "Model":
         """Adapt the model to an owner's own records, inside its walls: no budget is spent.
 
         The own model is shrunk towards this one, as far as cross-validation on the own records says.
@@ -118,32 +124,38 @@ class Model(Plain):
             records: the owner's own.
             public: public rows, in whose curvature models are held near, and whose model the own one may
                 be shrunk towards instead; the curvature is that of the own records if not given.
+            extra: columns of the owner's own that the model may use on top of those of the treaty.
         """
-        own = own_rows(self, records)
-        metrics = metrics_for(self, own, public)
-        theta = None if public is None else public_model(self, public)
-        model = adapt(own, np.array([self.theta]), metrics, public=theta)[0]
-        return self.adapted_as(model, len(own.y))
+        own, reader = self.reader.own(records, extra), self.reader
+        theta = None if public is None else reader.public_model(public)
+        metrics = reader.metrics(np.array(self.theta), own, public)
+        model = adapt(own.records, np.array([self.theta]), metrics, public=theta)[0]
+        return self.adapted_as(model, own)
 
-    def adapted_as(self, model: Adapted, records: int) -> "Model":
+    def adapted_as(self, model: Adapted, own: OwnRows) -> "Model":
         """Return an adapted model as one that can be saved.
 
         Args:
             model: what adapting has come to.
-            records: to how many records.
+            own: the records that it was adapted to.
         """
         note = AdaptedTo(
-            records=records,
+            records=len(own.truth),
             strength=model.strength if math.isfinite(model.strength) else None,
-            level_free=model.metric.name == LEVEL_FREE,
+            level_free=model.metric.level_free,
             near=model.near,
             times=1 if self.adapted is None else self.adapted.times + 1,
         )
-        return self.model_copy(update={"theta": tuple(model.theta.tolist()), "adapted": note})
+        columns = self.own_columns if own.reader is None else own.extra
+        theta = tuple(model.theta.tolist())
+        return self.model_copy(update={"theta": theta, "own_columns": columns, "adapted": note})
 
     def score(self, frame: pl.DataFrame) -> FloatArray:
         """Return θᵀx for rows of the user's columns, in the units of training."""
-        return self.encoder.x(frame) @ np.array(self.theta)
+        x: Matrix = self.encoder.x(frame)
+        if self.own_columns is not None:
+            x = beside(x, self.own_columns.x(frame))
+        return scores(x, np.array(self.theta))
 
     def to_sklearn(self, *, losses: Sequence[str] = ()) -> Pipeline:
         """Return a fitted scikit-learn pipeline that takes data frames of the user's columns.
@@ -154,11 +166,11 @@ class Model(Plain):
         """
         permit(losses)
         slopes = np.array(self.theta)
-        constant = 0.0
-        if self.dictionary.intercept > 0:
-            constant = slopes[-1] * self.dictionary.intercept
-            slopes = slopes[:-1]
-        encoder = RecordEncoder(self.encoder)
+        constant, place = 0.0, self.dictionary.intercept_index
+        if place is not None:
+            constant = slopes[place] * self.dictionary.intercept
+            slopes = np.delete(slopes, place)
+        encoder = RecordEncoder(self.encoder, self.own_columns)
         return Pipeline([("records", encoder), ("model", self._estimator(slopes, constant))])
 
     def _estimator(self, slopes: FloatArray, constant: float) -> BaseEstimator:
@@ -211,55 +223,15 @@ class Model(Plain):
             raise TreatyError(f"{path}: not a saved model: not JSON") from error
 
 
-def own_rows(model: Model, records: SourceLike) -> OwnRecords:
-    """Read an owner's own records as a model reads them."""
-    source = open_source(records)
-    problem = model.problem
-    rows, _ = model.encoder.rows(problem.fitness_loss, source)
-    check_own(source, rows, labels=problem.fitness_loss.labels)
-    return OwnRecords(problem, rows.x, rows.y)
-
-
-def check_own(source: Source, rows: RowRisk, *, labels: bool) -> None:
-    """Refuse records that are too few to adapt a model to, or that are all alike."""
-    if rows.n < FEWEST:
-        raise TreatyError(
-            f"{source.label}: {rows.n} records are too few to adapt a model to: at least {FEWEST} are "
-            "needed"
-        )
-    if labels and len(np.unique(rows.y)) < 2:
-        raise TreatyError(
-            f"{source.label}: every record has the same label, so nothing can be learnt from them"
-        )
-
-
-def metrics_for(model: Model, own: OwnRecords, public: SourceLike | None) -> tuple[Metric, ...]:
-    """Return in which metrics a model is held near: that of public rows, or else of the own ones."""
-    rows = own.rows_without(())
-    if public is not None:
-        rows, _ = model.encoder.rows(own.problem.fitness_loss, open_source(public))
-    return in_predictions(own.problem, rows, np.array(model.theta))
-
-
-def public_model(model: Model, public: SourceLike) -> FloatArray:
-    """Return the best model of public rows, with as much of a ridge as cross-validation asks for."""
-    source = open_source(public)
-    rows, _ = model.encoder.rows(model.problem.fitness_loss, source)
-    if rows.n < 20:
-        raise TreatyError(
-            f"{source.label}: {rows.n} public rows are too few for a model: at least 20 are needed"
-        )
-    return alone(OwnRecords(model.problem, rows.x, rows.y, 10)).theta
-
-
 class RecordEncoder(TransformerMixin, BaseEstimator):
     """A scikit-learn transformer from data frames of the user's columns to features.
 
     The constant column is left to the estimator's own intercept.
     """
 
-    def __init__(self, encoder: Encoder) -> None:
+    def __init__(self, encoder: Encoder, own_columns: OwnColumns | None = None) -> None:
         self.encoder = encoder
+        self.own_columns = own_columns
 
     def fit(self, X: Any, y: Any = None) -> "RecordEncoder":
         """Do nothing: the dictionary is public and fixed."""
@@ -267,8 +239,11 @@ class RecordEncoder(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> FloatArray:
         """Return the features of a polars or pandas data frame, or of a dict of columns."""
-        x = self.encoder.x(as_polars(X, list(self.encoder.features)))
-        return x[:, :-1] if self.encoder.dictionary.intercept > 0 else x
+        own = {} if self.own_columns is None else self.own_columns.features
+        frame = as_polars(X, [*self.encoder.features, *own])
+        x = self.encoder.x(frame)
+        x = x[:, :-1] if self.encoder.dictionary.intercept > 0 else x
+        return x if self.own_columns is None else dense(beside(x, self.own_columns.x(frame)))
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

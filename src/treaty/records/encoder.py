@@ -1,6 +1,6 @@
 """Records become (x, y): columns, dictionary and target put together."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,22 @@ from treaty.records.keeping import FEW, Blocks, keep_dense, keep_sparse
 from treaty.records.sources import Source, first_line
 from treaty.records.target import Target
 from treaty.records.values import as_numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Records as rows, with what is true of them.
+
+    Args:
+        rows: the rows.
+        truth: every target as the user writes it. Numbers are not clamped, and missing ones are not a
+            number; labels are −1 and +1.
+        also: further columns, as they are.
+    """
+
+    rows: RowRisk
+    truth: FloatArray
+    also: pl.DataFrame
 
 
 @dataclass(frozen=True)
@@ -63,22 +79,26 @@ class Encoder:
         return x
 
     def blocks(
-        self, source: Source, counts: Counts, truth: list[FloatArray] | None = None
-    ) -> Iterator[tuple[FloatArray, FloatArray]]:
+        self,
+        source: Source,
+        counts: Counts,
+        frames: list[pl.DataFrame] | None = None,
+        also: Sequence[str] = (),
+    ) -> Blocks:
         """Stream a source as blocks of (x, y).
 
         Args:
             source: the records.
             counts: what happens to them is counted here.
-            truth: for targets that are numbers: takes them as they are, block by block.
+            frames: takes the target and further columns as they are, block by block.
+            also: these further columns.
         """
-        for frame in source.blocks([*self.features, self.target.column]):
+        for frame in source.blocks([*self.features, self.target.column, *also]):
             try:
                 x = self.x(frame, counts)
                 y = self.target.encode(frame[self.target.column], counts)
-                if truth is not None:
-                    numbers = as_numbers(self.target.column, frame[self.target.column], counts)
-                    truth.append(numbers)
+                if frames is not None:
+                    frames.append(frame.select(self.target.column, *also))
             except TreatyError as error:
                 raise TreatyError(f"{source.label}: {error}") from error
             except PolarsError as error:
@@ -110,18 +130,21 @@ class Encoder:
         counts = Counts()
         return self._kept(loss, source, self.blocks(source, counts), counts)
 
-    def judged(self, loss: Loss, source: Source) -> tuple[RowRisk, FloatArray, Counts]:
+    def judged(self, loss: Loss, source: Source, also: Sequence[str] = ()) -> Judged:
         """Return the records of a source as rows, and what is true of each as the user writes it.
 
-        Numbers are not clamped there, and missing ones are not a number; labels are −1 and +1.
+        Args:
+            loss: the loss.
+            source: the records.
+            also: further columns to be kept as they are.
         """
-        if self.target.bounds is None:
-            risk, counts = self.rows(loss, source)
-            return risk, risk.y, counts
         # In one pass: a database may give its rows in another order the next time.
-        counts, truth = Counts(), list[FloatArray]()
-        risk, counts = self._kept(loss, source, self.blocks(source, counts, truth), counts)
-        return risk, np.concatenate(truth), counts
+        counts, frames = Counts(), list[pl.DataFrame]()
+        rows, counts = self._kept(loss, source, self.blocks(source, counts, frames, also), counts)
+        whole, truth = pl.concat(frames), rows.y
+        if self.target.bounds is not None:
+            truth = as_numbers(self.target.column, whole[self.target.column], Counts())
+        return Judged(rows, truth, whole.select(also))
 
     def _kept(
         self,

@@ -11,7 +11,7 @@ from treaty.arrays import FloatArray
 from treaty.fitness import Yardstick, best_constant, model_alone, yardstick
 from treaty.gains import OwnGain, adapt_model
 from treaty.models import Model
-from treaty.models.model import FEWEST, public_model
+from treaty.models.own_rows import FEWEST
 from treaty.owner import Owner, Query
 from treaty.plans import NOBODY, Driver, Plan, PoissonClocks, peer_plans
 from treaty.privacy import Grant, MemoryLedger, epsilon_spent
@@ -89,7 +89,7 @@ def own_gains_with(model: Model, assembly: Assembly, pooled: FloatArray) -> dict
         pooled: the best model of all records in one place, without privacy.
     """
     public = assembly.public_source
-    theta = None if public is None else public_model(model, public)
+    theta = None if public is None else model.reader.public_model(public)
     return {
         party.name: adapt_model(
             model,
