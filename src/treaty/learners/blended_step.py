@@ -72,8 +72,6 @@ class BlendedStep(Learner):
         p = len(view.curvature)
         through = view.covariance @ view.curvature
         blur = brief.noise / p * np.eye(p) + view.scatter / brief.records + view.doubt
-        # H is a mean over m rows of matrices h: the covariance of (h − H)(θ₀ − θ*) is about tr(HΣ)·H.
-        blur += float(np.trace(through)) / view.rows * view.curvature
         total = view.curvature @ through + blur
         total += 1e-12 * float(np.trace(total)) / p * np.eye(p)
         return np.asarray(np.linalg.solve(total, through.T).T, dtype=np.float64)

@@ -19,17 +19,16 @@ class PublicView:
     """What is known, before anybody answers, about a mean gradient at the public model θ₀.
 
     Args:
-        rows: m, how many public rows.
         covariance: of θ* − θ₀, since θ₀ was found on few rows, shape (p, p).
         curvature: by how much the gradient of f at θ₀, as owners answer it, moves with θ₀ − θ*, shape
             (p, p).
         scatter: the covariance of one record's clipped gradient at θ₀, shape (p, p).
         answer: what owners would answer at θ₀ if it were the best model: where gradients are clipped,
             by how much that moves the public rows' own mean gradient.
-        doubt: the covariance of the error in that: what clipping does is known from m rows only.
+        doubt: the covariance of the error in these: curvature, and what clipping does, are known from m
+            rows only.
     """
 
-    rows: int
     covariance: FloatArray
     curvature: FloatArray
     scatter: FloatArray
@@ -57,7 +56,9 @@ def view_of(
     m = public.n if rows is None else rows
     curvature = curvature_of(problem, public, theta)
     size = float(np.trace(curvature)) / len(curvature)
-    inverse = np.linalg.inv(curvature + pull + 1e-6 * size * np.eye(len(curvature)))
+    # In a direction that no public row has, as much is known as one row would tell.
+    one_row = size / m * np.eye(len(curvature))
+    inverse = np.linalg.inv(curvature + pull + one_row)
     mean = public.gradient(theta)
     scatter = public.gradient_covariance(theta) - np.outer(mean, mean)
     used = float(np.trace(inverse @ curvature))
@@ -66,13 +67,16 @@ def view_of(
     answered = public.with_loss(problem.loss)
     clipped = answered.gradient(theta)
     bends = public.with_loss(smoothed(problem.loss)).hessian(theta)
+    covariance = np.asarray(ratio / m * inverse, dtype=np.float64)
+    # H is a mean over m rows of matrices h: the covariance of (h − H)(θ₀ − θ*) is about tr(HΣ)·H,
+    # whether or not a row is clipped.
+    bending = float(np.trace(curvature @ covariance)) / m * (curvature + m * one_row)
     return PublicView(
-        rows=m,
-        covariance=np.asarray(ratio / m * inverse, dtype=np.float64),
+        covariance=covariance,
         curvature=bends + problem.ridge * np.eye(len(theta)),
         scatter=answered.gradient_covariance(theta) - np.outer(clipped, clipped),
         answer=clipped - mean - problem.ridge * theta,
-        doubt=_doubt(problem, public, theta, bends @ inverse) / m,
+        doubt=_doubt(problem, public, theta, bends @ inverse) / m + bending,
     )
 
 
