@@ -4,15 +4,13 @@ Categories, knots and frequencies come from the public rows of each split, as a 
 """
 
 import functools
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
 
 from bench.records import SHARED
 from treaty.records import Feature, Hats, OneHot, Target
-from treaty.studies.flights import write_flights
+from treaty.studies.flights import read_flights
 
 FEWEST_PUBLIC = 3
 """A category is in the treaty if so many public rows have it."""
@@ -61,11 +59,8 @@ class OwnersTask:
 @functools.cache
 def flights_by(owner: str) -> OwnersTask:
     """Flights from New York by airline ("carrier") or by airport ("dest"): minutes late."""
-    with tempfile.TemporaryDirectory() as folder:
-        _, records, public = write_flights(Path(folder))
-        frame = pl.concat([pl.read_parquet(records), pl.read_parquet(public)])
     month = pl.col("month").cast(pl.String)
-    frame = frame.with_columns(owner=pl.col(owner), month=month)
+    frame = read_flights().with_columns(owner=pl.col(owner), month=month)
     categories = {"origin": 3, "month": 12, "carrier": 16, "dest": 40}
     return OwnersTask(
         f"flights by {'airline' if owner == 'carrier' else 'airport'}",

@@ -4,7 +4,6 @@ Everything goes through the package's own encoder and public dictionary: the dic
 rows that no owner holds.
 """
 
-import tempfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,8 +25,7 @@ from treaty.records import (
 )
 from treaty.records.encoder import encode
 from treaty.records.fitting import fit_dictionary
-from treaty.studies.flights import write_flights
-from treaty.terms import load
+from treaty.studies.flights import read_flights
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -173,16 +171,22 @@ def hospital(public_rows: int = 5_000, seed: int = 7) -> Task:
 
 def flights(public_rows: int = 5_000, seed: int = 7) -> Task:
     """Flights from New York, by airline: how late one arrives."""
-    with tempfile.TemporaryDirectory() as folder:
-        path, records, public = write_flights(Path(folder))
-        treaty = load(path)
-        frame = pl.concat([pl.read_parquet(records), pl.read_parquet(public)])
-    frame = frame.with_columns(owner=pl.col("carrier"))
+    features: dict[str, Feature] = {
+        "dep_delay": Number(bounds=(-30, 240)),
+        "distance": Number(bounds=(0, 5000)),
+        "air_time": Number(bounds=(0, 700)),
+        "hour": Number(bounds=(0, 24)),
+        "month": Number(bounds=(1, 12)),
+        "origin": OneHot(kind="one-hot", categories=("EWR", "JFK", "LGA")),
+    }
+    dictionary = DictionaryTerms(
+        standardise="public", components=7, whiten=True, radius_quantile=0.95, norm="l1"
+    )
     return _task(
-        frame,
-        dict(treaty.features),
-        treaty.target,
-        treaty.dictionary,
+        read_flights().with_columns(owner=pl.col("carrier")),
+        features,
+        Target(column="arr_delay", bounds=(-60, 240)),
+        dictionary,
         public_rows,
         "real flights, 2013",
         seed,

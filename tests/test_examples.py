@@ -47,4 +47,4 @@ def test_the_flights_example_is_the_demonstrations_treaty():
     page = ROOT / "examples" / "flights" / "treaty.toml"
     shipped = ROOT / "src" / "treaty" / "studies" / "flights.toml"
     assert page.read_text() == shipped.read_text()
-    assert len(load(page).parties) == 16
+    assert len(load(page).parties) == 31

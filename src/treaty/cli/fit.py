@@ -19,8 +19,8 @@ def fit(
 ) -> None:
     """Fit the treaty's dictionary on public rows, write it beside the treaty as JSON.
 
-    From then on the dictionary is part of the treaty and of its fingerprint: this is what parties
-    ratify.
+    Knots and class weights that public rows decide are written into the treaty itself. From then on all
+    of it is part of the treaty and of its fingerprint: this is what parties ratify.
 
     Example:
 
@@ -30,15 +30,18 @@ def fit(
     """
     import treaty as t
     from treaty.terms import fit as fit_treaty
+    from treaty.terms.settling import settled_text
 
     document = t.load(treaty)
     if document.fitted is not None:
         raise TreatyError(f"{treaty}: the dictionary has been fitted already; remove fitted first")
-    fitted = fit_treaty(document, public).fitted
+    settled = fit_treaty(document, public)
+    fitted = settled.fitted
     assert fitted is not None
     beside = treaty.with_suffix(".dictionary.json")
     beside.write_text(fitted.model_dump_json(indent=1) + "\n", encoding="utf-8")
-    lines = treaty.read_text(encoding="utf-8").splitlines(keepends=True)
+    text = settled_text(treaty.read_text(encoding="utf-8"), settled)
+    lines = text.splitlines(keepends=True)
     place = next(i for i, line in enumerate(lines) if line.lstrip().startswith("version")) + 1
     lines.insert(place, f'fitted = "{beside.name}"\n')
     treaty.write_text("".join(lines), encoding="utf-8")

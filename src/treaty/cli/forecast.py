@@ -59,7 +59,7 @@ def forecast(
 
         treaty demo --keep flights
 
-        treaty forecast flights/treaty.toml --stand-in flights/public.parquet --by carrier
+        treaty forecast flights/treaty.toml --stand-in flights/public.parquet --by dest
     """
     import treaty as t
     from treaty.forecasting import forecasts_of, outlook_on, with_owners

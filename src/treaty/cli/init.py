@@ -47,7 +47,7 @@ def init(
 
         treaty demo --keep flights
 
-        treaty init flights/public.parquet --public --target arr_delay --by carrier --out draft.toml
+        treaty init flights/public.parquet --public --target arr_delay --by dest --out draft.toml
     """
     from treaty.records import open_source
     from treaty.terms import loads

@@ -49,7 +49,7 @@ def simulate(
 
         treaty demo --keep flights
 
-        treaty simulate flights/treaty.toml --data flights/flights.parquet --by carrier
+        treaty simulate flights/treaty.toml --data flights/flights.parquet --by dest
         --public flights/public.parquet --runs 200
     """
     import treaty as t

@@ -46,7 +46,7 @@ def train(
 
         treaty demo --keep flights
 
-        treaty train flights/treaty.toml --data flights/flights.parquet --by carrier
+        treaty train flights/treaty.toml --data flights/flights.parquet --by dest
         --public flights/public.parquet
     """
     import treaty as t
@@ -123,7 +123,8 @@ def _print_report(report: "Training", owners: "dict[str, OwnGain]") -> None:
         spent.add_row(name, f"{report.answers[name]:,}", f"{epsilon:.4g}")
     console.print(spent)
     steps = ", ".join(f"{name} = {value:.4g}" for name, value in report.parameters.items())
-    console.print(f"step sizes: {steps}")
+    if steps:
+        console.print(f"step sizes: {steps}")
 
 
 def _print_peers(reports: "dict[str, Training]") -> None:

@@ -1,1 +1,1 @@
-"""The demonstration: sixteen airlines, real flights."""
+"""The demonstration: airports, real flights, what joining brings."""

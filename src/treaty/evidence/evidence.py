@@ -72,7 +72,7 @@ class Evidence:
         folds: the number of cross-fitting folds, even; each random split into halves gives two.
 
     Example:
-        evidence = treaty.Evidence("public.parquet", by="carrier")
+        evidence = treaty.Evidence("public.parquet", by="dest")
         for document in documents:
             print(treaty.forecast(document, evidence))
     """

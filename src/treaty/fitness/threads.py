@@ -8,6 +8,7 @@ as BLAS was allowed, so that joblib's workers, which lower that number, are resp
 import functools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -35,6 +36,14 @@ def _allowed() -> int:
 @functools.cache
 def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="rows")
+
+
+def on_one_thread() -> AbstractContextManager[object]:
+    """Return a context in which BLAS uses one thread: for many small matrices threads only wait.
+
+    It also makes results the same however many cores there are.
+    """
+    return _controller().limit(limits=1)
 
 
 def over_shares(rows: int, multiplications: int, work: Callable[[range], Part]) -> list[Part]:

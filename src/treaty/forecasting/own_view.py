@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from treaty.adaptation import OwnRecords, in_predictions
 from treaty.errors import TreatyError
@@ -91,7 +90,7 @@ def own_gains(
         records = OwnRecords(scene.problem, mine.x, mine.y)
         prospect = scene.prospect(name, coalition, seed)
         audience = scene.audience(name, mine.n, worthwhile)
-        with threadpool_limits(1, "blas"):  # many small matrices: threads only wait for each other
+        with on_one_thread():
             gain = foreseen_gain(audience, records, truth, prospect, scene.theta, scene.metrics)
         yield gain
 
@@ -123,7 +122,7 @@ def imagined_gains(
         rows, _ = scene.encoder.rows(scene.rows.loss, public.of_owner(by, party.name))
         audience = scene.audience(party.name, party.records, worthwhile)
         prospect = scene.prospect(party.name, coalition, seed)
-        with threadpool_limits(1, "blas"):
+        with on_one_thread():
             gain = imagined_gain(
                 audience, scene.problem, rows, party.records, prospect, scene.theta, scene.metrics
             )

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from treaty.adaptation import adapt
 from treaty.arrays import FloatArray
+from treaty.fitness.threads import on_one_thread
 from treaty.gains.competing import CEILING, PUBLIC, TOGETHER
 from treaty.gains.judging import held_out_scores
 from treaty.gains.own_gain import WORTHWHILE, Audience, OwnGain, gain_from, tails_of
@@ -89,7 +89,7 @@ def adapt_model(
         worthwhile=worthwhile,
         tails=tails,
     )
-    with threadpool_limits(1, "blas"):  # many small matrices: threads only wait for each other
+    with on_one_thread():
         scores, picked = held_out_scores(own.records, anchors, metrics)
         gain = gain_from(audience, own.truth, scores, picked)
         chosen = adapt(own.records, shared, metrics, public=theta)[0]

@@ -47,8 +47,8 @@ def render_all(gains: Mapping[str, OwnGain]) -> Group:
     return Group(Text(summary(gains), style="bold"), overview(gains), Text(notes))
 
 
-def summary(gains: Mapping[str, OwnGain]) -> str:
-    """Say in one sentence whose own predictions would get better."""
+def summary(gains: Mapping[str, OwnGain], owners: str = "owners") -> str:
+    """Say in one sentence whose own predictions would get better; `owners` is what they are called."""
     known = next(iter(gains.values())).known
     worthwhile = next(iter(gains.values())).worthwhile
     told = {
@@ -57,8 +57,8 @@ def summary(gains: Mapping[str, OwnGain]) -> str:
     }
     verb = "gain" if known else "would gain"
     said = [
-        f"{len(told['join'])} of {len(gains)} owners {verb} at least {100 * worthwhile:g}% on their own "
-        f"records by joining{_named(told['join'])}"
+        f"{len(told['join'])} of {len(gains)} {owners} {verb} at least {100 * worthwhile:g}% on their "
+        f"own records by joining{_named(told['join'])}"
     ]
     if told["small"]:
         said.append(f"{len(told['small'])} less than that{_named(told['small'])}")

@@ -3,11 +3,11 @@
 from typing import ClassVar
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from treaty.arrays import FloatArray, IntArray
 from treaty.errors import TreatyError
 from treaty.fitness import Problem
+from treaty.fitness.threads import on_one_thread
 from treaty.learners.learner import Brief, Learner
 from treaty.questions import MeanGradient, Question
 
@@ -60,7 +60,7 @@ class BlendedStep(Learner):
         view = self.brief.public
         assert view is not None
         # On one thread: told the same, it comes to the same model however many cores there are.
-        with threadpool_limits(1, "blas"):
+        with on_one_thread():
             step = (answer - view.answer) @ self._blend().T
         self.model = self.problem.project(self.model - step)
         self.round += 1

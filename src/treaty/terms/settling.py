@@ -1,0 +1,44 @@
+"""What public rows have settled, written into the text of a treaty; comments stay."""
+
+import json
+import re
+
+from treaty.errors import TreatyError
+from treaty.records import Hats
+from treaty.terms.document import Treaty
+from treaty.terms.toml import dumps, loads
+
+
+def settled_text(text: str, settled: Treaty) -> str:
+    """Return the text of a treaty with knots and class weights as public rows have settled them.
+
+    Lines are replaced where they are written one by one. A treaty that is written otherwise, with tables
+    in one line, is written anew, without its comments.
+
+    Args:
+        text: the treaty as it was written, without a fitted dictionary.
+        settled: what it has become.
+    """
+    wanted = settled.model_copy(update={"fitted": None})
+    written = text
+    for column, feature in settled.features.items():
+        if isinstance(feature, Hats) and feature.knots is not None:
+            knots = ", ".join(repr(knot) for knot in feature.knots)
+            section = rf"features\.(?:{re.escape(column)}|\"{re.escape(column)}\")"
+            written = _replaced(written, section, "quantiles", f"knots = [{knots}]")
+    weights = settled.loss.class_weights
+    if isinstance(weights, dict):
+        pairs = ", ".join(f"{json.dumps(label)} = {weight!r}" for label, weight in weights.items())
+        written = _replaced(written, "loss", "class_weights", f"class_weights = {{{pairs}}}")
+    try:
+        same = loads(written) == wanted
+    except TreatyError:
+        same = False
+    return written if same else dumps(wanted)
+
+
+def _replaced(text: str, section: str, key: str, line: str) -> str:
+    """Replace the line of a key in a section, if it is there and says something else."""
+    inside = r"(?:(?!^\[).)*?"
+    pattern = rf"(^\[{section}\]{inside})^{key}[ \t]*=[^\n#]*?(?=[ \t]*(?:#[^\n]*)?$)"
+    return re.sub(pattern, lambda found: found[1] + line, text, count=1, flags=re.M | re.S)
