@@ -7,6 +7,7 @@ import numpy as np
 from treaty.adaptation import OwnRecords, in_predictions
 from treaty.errors import TreatyError
 from treaty.evidence import Evidence
+from treaty.fitness.threads import on_one_thread
 from treaty.gains import (
     WORTHWHILE,
     Audience,

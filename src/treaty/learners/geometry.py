@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from treaty.adaptation import OwnRecords, alone
 from treaty.arrays import FloatArray
 from treaty.fitness import Problem, Risk, RowRisk, curvature_of, optimum
+from treaty.fitness.threads import on_one_thread
 from treaty.learners.public_view import PublicView, view_of
 from treaty.losses import Squared
 
@@ -102,7 +102,7 @@ class Survey:
         if not isinstance(rows, RowRisk) or rows.n < 2 * PARTS:
             return Tuned(self.theta, self.problem.ridge * np.eye(len(self.theta)))
         # On one thread: whoever has the same rows comes to the same model, however many cores there are.
-        with threadpool_limits(1, "blas"):
+        with on_one_thread():
             found = alone(OwnRecords(self.problem, rows.x, rows.y, PARTS))
         return Tuned(found.theta, found.pull)
 
@@ -113,7 +113,7 @@ class Survey:
         else:
             found = Tuned(self.theta, self.problem.ridge * np.eye(len(self.theta)))
         theta = self.problem.project(found.theta)
-        with threadpool_limits(1, "blas"):
+        with on_one_thread():
             return view_of(self.problem, self.risk, theta, found.pull)
 
     def geometry(self, start: FloatArray) -> Geometry:

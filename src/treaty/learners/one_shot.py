@@ -4,13 +4,13 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from treaty.arrays import FloatArray, IntArray
 from treaty.errors import TreatyError
 from treaty.fitness import Problem
 from treaty.fitness.risk import has_moments
 from treaty.fitness.solver import lowest_in_box
+from treaty.fitness.threads import on_one_thread
 from treaty.learners.learner import Brief, Learner
 from treaty.questions import Question, SecondMoments
 from treaty.questions.second_moments import unpacked
@@ -75,13 +75,13 @@ class OneShot(Learner):
         xx, xy = unpacked(answer, problem)
         each = self.brief.noise / SecondMoments.length(problem)
         half_ridge = 0.5 * problem.ridge
-        with threadpool_limits(1, "blas"):
+        with on_one_thread():
             least = np.linalg.eigvalsh(xx)[..., 0]
         ridge = np.maximum(0.0, math.sqrt(2 * p * each) - half_ridge - least) + half_ridge
         solved = xx + np.asarray(ridge)[..., None, None] * np.eye(p)
         begin, many = np.zeros(p), xx.ndim == 3
         # On one thread: told the same, it comes to the same model however many cores there are.
-        with threadpool_limits(1, "blas"):
+        with on_one_thread():
             models = [
                 lowest_in_box(2.0 * one, -2.0 * b, begin, problem.theta_max)
                 for one, b in zip(solved.reshape(-1, p, p), xy.reshape(-1, p), strict=True)
