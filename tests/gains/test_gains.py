@@ -259,6 +259,8 @@ def test_advice_knows_what_its_coalition_does_to_owners_own_errors():
     shown = " ".join(str(found).split())
     assert shown.index("on every owner's own records") < shown.index("everybody together: ψ")
     assert found.plain()["stability"]["stable"] == found.stability.stable
+    assert set(found.plain()["adds_to_others"]) == {f"o{i}" for i in range(OWNERS)}
+    assert shown.index("the others") < shown.index("everybody together: ψ")
 
 
 def test_truth_and_rows_are_read_in_one_pass():

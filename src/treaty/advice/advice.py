@@ -70,6 +70,7 @@ class Advice:
         reach: what would reach the target, if one was given.
         budgets: what each owner should be asked for under the prices, if any were given.
         priced: ψ of everybody at those budgets.
+        fitness: f*, the least mean loss over all records, as far as the evidence tells.
         ask_owners: computes `gains`, which nobody pays for who does not ask.
     """
 
@@ -85,6 +86,7 @@ class Advice:
     reach: Reach | None
     budgets: dict[str, float] | None
     priced: float | None
+    fitness: float
     ask_owners: Callable[[], Mapping[str, OwnGain]] = field(
         default=dict[str, OwnGain], repr=False, compare=False
     )
@@ -96,6 +98,20 @@ class Advice:
         Of every owner that the evidence tells enough of.
         """
         return self.ask_owners()
+
+    @property
+    def adds_to_others(self) -> dict[str, float]:
+        """By which share each owner lowers the others' errors on their own records, on average.
+
+        By as much as it lowers the mean loss of the shared model, as far as the others' adapted models
+        feel that. Of the others that the evidence tells enough of; empty if of nobody.
+        """
+        found: dict[str, float] = {}
+        for owner in self.owners:
+            rises = [gain.rise for name, gain in self.gains.items() if name != owner.name]
+            if rises:
+                found[owner.name] = owner.adds * self.fitness * float(np.mean(rises))
+        return found
 
     @property
     def stability(self) -> Stability | None:
@@ -133,6 +149,7 @@ class Advice:
             "reach": None if self.reach is None else vars(self.reach),
             "budgets": self.budgets,
             "priced": self.priced,
+            "adds_to_others": self.adds_to_others,
             "own_gains": {name: gain.plain() for name, gain in self.gains.items()},
             "stability": None if self.stability is None else self.stability.plain(),
         }
@@ -268,6 +285,7 @@ def advice_of(
         reach=_reach(worth, epsilons, target, owner),
         budgets=budgets,
         priced=priced,
+        fitness=outlook.fitness,
     )
 
 

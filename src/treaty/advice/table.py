@@ -9,6 +9,7 @@ from rich.text import Text
 
 from treaty.fitness import PSI_IN_WORDS
 from treaty.forecasting.table import EVIDENCE, LEARNERS_VIEW, told_apart
+from treaty.gains.own_gain import NOTHING
 from treaty.gains.table import render_all
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def render(advice: "Advice") -> Group:
     """Return advice as something Rich prints."""
     table = Table(header_style="bold")
     table.add_column("owner")
-    for name in ("records", "ε", "invite", "adds", "Shapley", "ψ alone", "joining pays"):
+    for name in ("records", "ε", "invite", "adds", "Shapley", "ψ alone", "pays by ψ"):
         table.add_column(name, justify="right")
     for owner in advice.owners:
         table.add_row(
@@ -43,7 +44,13 @@ def render(advice: "Advice") -> Group:
     own: list[RenderableType] = []
     if advice.gains and advice.stability is not None:
         sentence = Text(advice.stability.sentence())
-        own = [render_all(advice.gains), sentence, Text(""), Text(LEARNERS_VIEW)]
+        own = [
+            render_all(advice.gains),
+            sentence,
+            Text(_adding(advice)),
+            Text(""),
+            Text(LEARNERS_VIEW),
+        ]
     lines: list[RenderableType] = [
         *own,
         Text(f"{advice.title}\nfrom {EVIDENCE[advice.evidence]}; {told_apart(advice.alike)}"),
@@ -73,6 +80,17 @@ def render(advice: "Advice") -> Group:
     if advice.evidence == "private":
         lines.append(Text("Made from private records without noise: this report must not leave."))
     return Group(*lines)
+
+
+def _adding(advice: "Advice") -> str:
+    """Say who adds most to the others' predictions of their own records."""
+    adds = sorted(advice.adds_to_others.items(), key=lambda item: -item[1])
+    if not adds or adds[0][1] < NOTHING / 10:
+        return "Nobody adds anything to speak of to the others' predictions of their own records."
+    most = ", ".join(f"{name} {100 * share:.2g}%" for name, share in adds[:5])
+    return f"By how much owners lower the others' own errors, on average: {most}" + (
+        f"; the other {len(adds) - 5} less." if len(adds) > 5 else "."
+    )
 
 
 def _joining(owner: "Standpoint", unknown: tuple[str, ...]) -> str:

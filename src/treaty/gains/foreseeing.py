@@ -11,7 +11,7 @@ from treaty.arrays import FloatArray
 from treaty.gains.competing import ADAPTED, PUBLIC, TOGETHER, contest
 from treaty.gains.judging import RIVAL, held_out_scores
 from treaty.gains.own_gain import Audience, OwnGain, gain_from
-from treaty.gains.prospect import Futures, Prospect
+from treaty.gains.prospect import Futures, Prospect, felt
 from treaty.measures import Errors, Estimate
 from treaty.measures.comparison import NORMAL
 
@@ -72,6 +72,10 @@ def foreseen_gain(
     models[ADAPTED] = _times(of_rival, joined)
     gain = 1.0 - float(joined.draws.mean())
     half = NORMAL * float(joined.draws.std(ddof=1))
+    shared, near = (
+        np.stack([futures.excess_in(draw, made.models[name]) for draw in range(len(futures.best))])
+        for name in (TOGETHER, ADAPTED)
+    )
     unsure = half / math.sqrt(len(joined.draws))
     return replace(
         measured,
@@ -79,6 +83,7 @@ def foreseen_gain(
         gain=Estimate(gain, gain - half, gain + half),
         leans_to_join=gain > -unsure,
         known=False,
+        rise=_power(records) * felt(shared, near) / level,
     )
 
 

@@ -12,7 +12,7 @@ from treaty.gains.competing import ADAPTED, PUBLIC, RIVALS, TOGETHER, contest
 from treaty.gains.foreseeing import LEAST
 from treaty.gains.judging import RIVAL
 from treaty.gains.own_gain import Audience, OwnGain
-from treaty.gains.prospect import Futures, Prospect
+from treaty.gains.prospect import Futures, Prospect, felt
 from treaty.losses import Squared
 from treaty.measures import Errors, Estimate
 from treaty.measures.comparison import NORMAL
@@ -50,12 +50,15 @@ def imagined_gain(
     random = np.random.default_rng(records)
     costs: dict[str, list[float]] = {}
     picked: dict[str, int] = {}
+    shared: list[FloatArray] = []
+    near: list[FloatArray] = []
     for draw in range(DRAWS):
         own = _imagined(problem, futures, draw, beyond, records, random)
-        anchors = {PUBLIC: public[None], TOGETHER: futures.shared[draw][None]}
-        made = contest(own, anchors, metrics)
-        away = {name: models[0] - futures.best[draw] for name, models in made.models.items()}
-        cost = {name: 0.5 * float(d @ futures.curvature @ d) for name, d in away.items()}
+        made = contest(own, {PUBLIC: public[None], TOGETHER: futures.shared}, metrics)
+        everywhere = {name: futures.excess_in(draw, models) for name, models in made.models.items()}
+        cost = {name: float(each[draw % len(each)]) for name, each in everywhere.items()}
+        shared.append(everywhere[TOGETHER])
+        near.append(everywhere[ADAPTED])
         for name, each in {**cost, RIVAL: cost[made.rival]}.items():
             costs.setdefault(name, []).append(each)
         picked[made.rival] = picked.get(made.rival, 0) + 1
@@ -82,6 +85,7 @@ def imagined_gain(
         worthwhile=audience.worthwhile,
         leans_to_join=gain.value > -half / math.sqrt(DRAWS),
         rows_known=rows.n,
+        rise=power * felt(np.stack(shared), np.stack(near)) / float(rival.mean()),
     )
 
 

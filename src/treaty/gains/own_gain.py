@@ -40,6 +40,8 @@ class OwnGain:
         known: whether the shared model is known; else this is a forecast.
         leans_to_join: whether joining is likelier to be right, even where it is too close to tell.
         rows_known: how many public rows of the owner it was made of, where its records are not at hand.
+        rise: in a forecast, by which share the error of the adapted model rises for each unit by which
+            the mean loss of the shared one does: what others add to this owner is told by it.
     """
 
     name: str
@@ -55,6 +57,7 @@ class OwnGain:
     known: bool = False
     leans_to_join: bool = False
     rows_known: int | None = None
+    rise: float = 0.0
 
     @property
     def alone(self) -> Errors:

@@ -42,7 +42,31 @@ class Futures:
             models: shape (draws, p), or (1, p) for the same model in every draw.
         """
         away = models - self.best
-        return 0.5 * np.einsum("di,ij,dj->d", away, self.curvature, away)
+        return _half_square(away, self.curvature)
+
+    def excess_in(self, draw: int, models: FloatArray) -> FloatArray:
+        """Return what every model, shape (models, p), costs more than the owner's best one in a draw."""
+        return _half_square(models - self.best[draw], self.curvature)
+
+
+def _half_square(away: FloatArray, curvature: FloatArray) -> FloatArray:
+    return 0.5 * np.einsum("di,di->d", away @ curvature, away)
+
+
+def felt(shared: FloatArray, adapted: FloatArray) -> float:
+    """Return which share of a change in the shared model's cost the adapted model feels, 0 to 1.
+
+    The slope of adapted costs on shared ones among models of several trainings, world by world.
+
+    Args:
+        shared: what shared models cost in each world, shape (worlds, models).
+        adapted: what each of them costs there once it is adapted.
+    """
+    moves = shared - shared.mean(axis=1, keepdims=True)
+    scale = float(np.sum(moves**2))
+    if scale == 0:
+        return 0.0
+    return min(1.0, max(0.0, float(np.sum(moves * adapted)) / scale))
 
 
 class Prospect:
