@@ -6,7 +6,8 @@ import pytest
 from problems import domain
 from treaty.errors import TreatyError
 from treaty.evidence.folds import Rows
-from treaty.evidence.worlds import _chance, worlds
+from treaty.evidence.known_owners import _chance
+from treaty.evidence.worlds import worlds
 from treaty.fitness import Problem, model_alone, risk_of, yardstick
 from treaty.forecasting.ratio import between
 from treaty.losses import Clipped, Hinge, Logistic, Loss, Squared
