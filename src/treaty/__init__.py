@@ -6,6 +6,7 @@ The handful of names that most programs need:
     treaty.sources     where each party's records are
     treaty.Evidence    rows that stand in for the records, read once for many forecasts
     treaty.forecast    what a collaboration is worth, before anyone trains
+    treaty.plan        good settings for a draft, on public rows alone
     treaty.advise      whom to invite, which ε, at what price
     treaty.assemble    read the records under the treaty
     treaty.train       train once, with live noise and real budgets
@@ -44,6 +45,8 @@ from treaty.privacy import Budget as Budget
 from treaty.records import Counts as Counts
 from treaty.records import Source as Source
 from treaty.records import open_source as open_source
+from treaty.settings import Candidate as Candidate
+from treaty.settings import plan as plan
 from treaty.simulation import Simulation as Simulation
 from treaty.simulation import simulate as simulate
 from treaty.simulation import sweep as sweep

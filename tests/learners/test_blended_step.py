@@ -48,6 +48,8 @@ def test_one_parameter_by_hand():
     learner.tell(0, np.array([3.0]))
     np.testing.assert_allclose(learner.model, [9.5])
     assert learner.finished
+    # B = 1/4, so that BHΣ = 1/4 is learnt of Σ = 1/2; with H₁ = 2 that is worth ½·2/4.
+    assert learner.expected_gain(2 * one) == pytest.approx(0.25)
 
 
 def test_it_is_the_mean_of_what_bayes_rule_believes():

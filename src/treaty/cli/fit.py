@@ -30,7 +30,7 @@ def fit(
     """
     import treaty as t
     from treaty.terms import fit as fit_treaty
-    from treaty.terms.settling import settled_text
+    from treaty.terms.settling import settled_text, write_fitted
 
     document = t.load(treaty)
     if document.fitted is not None:
@@ -38,13 +38,8 @@ def fit(
     settled = fit_treaty(document, public)
     fitted = settled.fitted
     assert fitted is not None
-    beside = treaty.with_suffix(".dictionary.json")
-    beside.write_text(fitted.model_dump_json(indent=1) + "\n", encoding="utf-8")
     text = settled_text(treaty.read_text(encoding="utf-8"), settled)
-    lines = text.splitlines(keepends=True)
-    place = next(i for i, line in enumerate(lines) if line.lstrip().startswith("version")) + 1
-    lines.insert(place, f'fitted = "{beside.name}"\n')
-    treaty.write_text("".join(lines), encoding="utf-8")
+    beside = write_fitted(treaty, text, settled)
     print_ = t.fingerprint(t.load(treaty))
     if as_json:
         print_json({"dictionary": str(beside), "treaty": print_, "parameters": fitted.dimension})

@@ -19,6 +19,7 @@ from treaty.cli.init import init
 from treaty.cli.learn import learn
 from treaty.cli.ledger import ledger
 from treaty.cli.owner import owner
+from treaty.cli.plan import plan
 from treaty.cli.ratify import ratify
 from treaty.cli.reproduce import reproduce
 from treaty.cli.revoke import revoke
@@ -33,8 +34,8 @@ app = typer.Typer(
     help="Is a model trained together under differential privacy worth it, and for whom?",
 )
 for command in (
-    init, fit, forecast, advise, train, adapt, simulate, demo, ratify, owner, ledger, revoke, learn,
-    reproduce,
+    init, plan, fit, forecast, advise, train, adapt, simulate, demo, ratify, owner, ledger, revoke,
+    learn, reproduce,
 ):  # fmt: skip
     app.command()(command)
 app.add_typer(federation)

@@ -65,6 +65,20 @@ class BlendedStep(Learner):
         self.model = self.problem.project(self.model - step)
         self.round += 1
 
+    def expected_gain(self, curvature: FloatArray) -> float:
+        """Return by how much the step is expected to lower the mean loss.
+
+        What is left of Σ after the step is Σ − BHΣ, with B = ΣH(HΣH + V)⁻¹, and being off by d costs
+        ½dᵀH₁d.
+
+        Args:
+            curvature: H₁, of the mean loss that fitness is measured with.
+        """
+        view = self.brief.public
+        assert view is not None
+        learnt = self._blend() @ view.curvature @ view.covariance
+        return 0.5 * float(np.sum(curvature * learnt.T))
+
     def _blend(self) -> FloatArray:
         """Return ΣH(HΣH + V)⁻¹, shape (p, p)."""
         view, brief = self.brief.public, self.brief

@@ -5,7 +5,7 @@ domain. Never from private rows: tuning on them would be a release.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -105,6 +105,12 @@ class Survey:
         with on_one_thread():
             found = alone(OwnRecords(self.problem, rows.x, rows.y, PARTS))
         return Tuned(found.theta, found.pull)
+
+    def under(self, problem: Problem) -> "Survey":
+        """Return what the same rows tell about a problem that differs in its clip alone."""
+        other = replace(self, problem=problem)
+        other.__dict__["tuned"] = self.tuned  # found once: no clip changes it
+        return other
 
     def view(self, begin: Begin) -> PublicView:
         """Return what the rows tell about answers at where a learner begins."""

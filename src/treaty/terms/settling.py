@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 from treaty.errors import TreatyError
 from treaty.records import Hats
@@ -35,6 +36,27 @@ def settled_text(text: str, settled: Treaty) -> str:
     except TreatyError:
         same = False
     return written if same else dumps(wanted)
+
+
+def write_fitted(path: Path, text: str, settled: Treaty) -> Path:
+    """Write a treaty whose dictionary is fitted, the dictionary in a JSON file beside it.
+
+    Args:
+        path: of the treaty.
+        text: the treaty, without its dictionary.
+        settled: the treaty with it.
+
+    Returns:
+        The path of the dictionary.
+    """
+    assert settled.fitted is not None
+    beside = path.with_suffix(".dictionary.json")
+    beside.write_text(settled.fitted.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    lines = text.splitlines(keepends=True)
+    place = next(i for i, line in enumerate(lines) if line.lstrip().startswith("version")) + 1
+    lines.insert(place, f'fitted = "{beside.name}"\n')
+    path.write_text("".join(lines), encoding="utf-8")
+    return beside
 
 
 def _replaced(text: str, section: str, key: str, line: str) -> str:

@@ -1,0 +1,124 @@
+"""treaty plan: good settings for a draft, on public rows alone."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from treaty.cli.options import Json, OwnLosses, TreatyFile
+from treaty.cli.output import check_writable, console, print_json, table, waiting
+
+if TYPE_CHECKING:
+    from treaty.settings import Candidate
+    from treaty.settings.expecting import Judge
+    from treaty.settings.rivals import Rival
+
+
+def plan(
+    treaty: TreatyFile,
+    stand_in: Annotated[
+        Path, typer.Option("--stand-in", metavar="FILE", help="Public rows (CSV, Parquet).")
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FILE", help="Where the planned treaty goes.")
+    ] = Path("treaty.toml"),
+    delta: Annotated[
+        float, typer.Option("--delta", min=0.0, max=0.01, help="Allow every party this δ.")
+    ] = 0.0,
+    seconds: Annotated[
+        float, typer.Option("--time", min=1.0, metavar="SECONDS", help="Search no longer.")
+    ] = 60.0,
+    papers: Annotated[
+        bool,
+        typer.Option(
+            "--papers", help="Rehearse the papers' algorithms as well; that takes minutes."
+        ),
+    ] = False,
+    loss: OwnLosses = None,
+    as_json: Json = False,
+) -> None:
+    """Find good settings for a draft: columns, basis, clip, noise; write a treaty to be ratified.
+
+    Only public rows are looked at. Beside each line that was chosen a comment says why. Interrupted, it
+    writes the best so far.
+
+    Example:
+
+        treaty init public.parquet --public --target delay --out draft.toml
+
+        treaty plan draft.toml --stand-in public.parquet --out treaty.toml
+    """
+    import treaty as t
+    from treaty.settings.expecting import Judge
+    from treaty.settings.planning import planned
+    from treaty.settings.rivals import papers as of_papers
+    from treaty.settings.rivals import rivals
+
+    check_writable(out)
+    draft = t.load(treaty)
+    judge = Judge(t.open_source(stand_in), [*draft.features, draft.target.column])
+    found: Candidate | None = None
+    with waiting("planning", quiet=as_json):
+        try:
+            for candidate in planned(draft, judge, delta=delta, seconds=seconds):
+                found = candidate
+        except KeyboardInterrupt:
+            if found is None:
+                raise
+        assert found is not None
+        others = rivals(found, judge)
+        if papers:
+            others += of_papers(draft, judge)
+    _write(found, judge, out)
+    if as_json:
+        print_json(_plain(found, others, out))
+        return
+    _show(found, others)
+    console.print(f"wrote {out}, and its dictionary beside it: ready to be ratified")
+
+
+def _write(found: "Candidate", judge: "Judge", out: Path) -> None:
+    from treaty.settings.writing import planned_text
+    from treaty.terms.settling import write_fitted
+
+    settled = judge.in_place(found.treaty)
+    write_fitted(out, planned_text(found, settled, len(judge.rows)), settled)
+
+
+def _plain(found: "Candidate", others: "list[Rival]", out: Path) -> dict[str, object]:
+    return {
+        "treaty": str(out),
+        "expected_error": found.expected.error,
+        "expected_error_public_only": found.expected.public_error,
+        "unit": found.treaty.target.unit,
+        "levers": [
+            {
+                "lever": step.lever,
+                "chosen": step.words,
+                "before": step.before,
+                "after": step.after,
+                "ways": dict(step.ways),
+            }
+            for step in found.steps
+        ],
+        "rivals": {rival.name: rival.error for rival in others},
+    }
+
+
+def _show(found: "Candidate", others: "list[Rival]") -> None:
+    from treaty.gains.own_gain import shown
+
+    unit = f", {found.treaty.target.unit}" if found.treaty.target.unit else ""
+    what = "log loss" if found.expected.labels else "error"
+    levers = table(
+        f"What each lever brought: expected {what}{unit}", "lever", "chosen", "before", "after"
+    )
+    levers.columns[1].justify = "left"
+    for step in found.steps:
+        levers.add_row(step.lever, step.words, shown(step.before), shown(step.after))
+    console.print(levers)
+    beside = table(f"Expected {what} on further records{unit}", "what", what)
+    beside.add_row("this plan", shown(found.expected.error), style="bold green")
+    for rival in others:
+        beside.add_row(rival.name, shown(rival.error))
+    console.print(beside)

@@ -1,0 +1,4 @@
+"""Settings: the lines of a treaty that make its model good, found on public rows alone."""
+
+from treaty.settings.planning import Candidate as Candidate
+from treaty.settings.planning import plan as plan

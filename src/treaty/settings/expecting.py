@@ -1,0 +1,210 @@
+"""What a treaty's model is expected to err by, out of sample and in the target's own unit."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar, cast
+
+import numpy as np
+import polars as pl
+
+from treaty.adaptation import OwnRecords, alone
+from treaty.arrays import FloatArray
+from treaty.errors import TreatyError
+from treaty.fitness import Problem, RowRisk
+from treaty.fitness.curvature import curvature_of
+from treaty.fitness.threads import on_one_thread
+from treaty.learners import Survey, survey
+from treaty.learners.blended_step import BlendedStep
+from treaty.losses import Logistic
+from treaty.matrices import scores
+from treaty.records import Counts, Encoder, FrameSource, Source
+from treaty.records.values import as_numbers
+from treaty.terms import Treaty, encoder_of, fit, plan_of, problem_of
+from treaty.terms.reading import class_weights
+
+PARTS = 5
+"""Into so many parts public rows are cut; each is judged by models of the others."""
+FEWEST = 10 * PARTS
+"""So many public rows are needed to choose anything by them."""
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """What a model is expected to cost on records that nobody has seen.
+
+    Args:
+        public: what the model of the public rows costs on each of these, made without it: squared
+            errors in the target's unit, not clamped, or log loss.
+        gain: by how much training together lowers the mean of that.
+        labels: whether these are log losses.
+    """
+
+    public: FloatArray
+    gain: float
+    labels: bool
+
+    @property
+    def loss(self) -> float:
+        """The mean."""
+        return float(self.public.mean()) - self.gain
+
+    @property
+    def error(self) -> float:
+        """The error in the target's own unit, or log loss."""
+        return self.loss if self.labels else math.sqrt(max(self.loss, 0.0))
+
+    @property
+    def public_error(self) -> float:
+        """That of the public model."""
+        mean = float(self.public.mean())
+        return mean if self.labels else math.sqrt(mean)
+
+    def above(self, other: "Expected") -> tuple[float, float]:
+        """Return by how much its loss lies above another's on the same rows, and the standard error."""
+        apart = self.public - other.public
+        error = float(apart.std(ddof=1)) / math.sqrt(len(apart))
+        return self.loss - other.loss, error
+
+
+class Judge:
+    """Judges treaties by public rows; nothing is computed twice.
+
+    The model of the public rows is judged by cross-validation, dictionary, knots and ridge included.
+    What one noised answer of every owner adds to it follows from how far it may be off by chance and
+    from the noise: see `BlendedStep`.
+
+    Args:
+        public: the public rows.
+        columns: the columns to be read.
+        seed: of the cut into parts.
+    """
+
+    def __init__(self, public: Source, columns: list[str], seed: int = 0) -> None:
+        self.rows = pl.concat(list(public.blocks(columns)))
+        if len(self.rows) < FEWEST:
+            raise TreatyError(
+                f"{public.label}: {len(self.rows)} rows are too few to choose settings by: at least "
+                f"{FEWEST} are needed"
+            )
+        order = np.arange(len(self.rows)) % PARTS
+        self._part = np.random.default_rng(seed).permutation(order)
+        self._made: dict[object, object] = {}
+
+    def fitted(self, treaty: Treaty) -> Treaty:
+        """Return the treaty with all in place that public rows decide."""
+        return self._once(("fitted", *_shape(treaty)), lambda: fit(treaty, FrameSource(self.rows)))
+
+    def expected(self, treaty: Treaty) -> Expected:
+        """Return what a treaty's model is expected to cost, for a treaty of one blended question."""
+        with on_one_thread():
+            gain, excess = self._gain(treaty)
+            # Models that judge are of fewer rows than the public model: their excess is larger.
+            public = self.held_out(treaty) - excess / (PARTS - 1)
+            return Expected(public, gain, treaty.target.bounds is None)
+
+    def held_out(self, treaty: Treaty) -> FloatArray:
+        """Return what the model of the public rows costs on each of them, made without it."""
+        return self._once(("losses", *_shape(treaty)), lambda: self._judged(treaty))
+
+    def gradient_sizes(self, treaty: Treaty) -> FloatArray:
+        """Return the norm of every public row's gradient at the public model, as the noise counts it."""
+        found, rows = self.surveyed(treaty), self._encoded(treaty)
+        plan = plan_of(self.in_place(treaty))
+        theta = found.problem.project(found.tuned.theta)
+        slopes = found.problem.fitness_loss.slope(scores(rows.x, theta), rows.y)
+        sizes = np.abs(rows.x) if isinstance(rows.x, np.ndarray) else abs(rows.x)
+        if plan.mechanism.norm == "l1":
+            return np.abs(slopes) * np.asarray(sizes.sum(axis=1))
+        return np.abs(slopes) * np.sqrt(np.asarray((sizes * sizes).sum(axis=1)))
+
+    def surveyed(self, treaty: Treaty) -> Survey:
+        """Return what all public rows tell a learner."""
+        settled = self.in_place(treaty)
+        found = self._once(
+            ("survey", *_shape(treaty)),
+            lambda: survey(problem_of(settled), self._encoded(treaty)),
+        )
+        return found.under(plan_of(settled).problem)
+
+    def in_place(self, treaty: Treaty) -> Treaty:
+        """Return a treaty with the columns and the dictionary that public rows decide."""
+        settled = self.fitted(treaty)
+        loss = treaty.loss.model_copy(update={"class_weights": settled.loss.class_weights})
+        return treaty.model_copy(
+            update={"features": settled.features, "fitted": settled.fitted, "loss": loss}
+        )
+
+    def _encoded(self, treaty: Treaty) -> RowRisk:
+        def read() -> RowRisk:
+            settled = self.fitted(treaty)
+            problem = problem_of(settled)
+            return encoder_of(settled).rows(problem.fitness_loss, FrameSource(self.rows))[0]
+
+        return self._once(("rows", *_shape(treaty)), read)
+
+    def _gain(self, treaty: Treaty) -> tuple[float, float]:
+        """Return by how much one blended question lowers the mean loss, of the public model's excess."""
+        found = self.surveyed(treaty)
+        ready = plan_of(self.in_place(treaty)).informed_by(found)
+        learner, view = ready.learner(), ready.public
+        if not isinstance(learner, BlendedStep) or view is None:
+            raise TreatyError(f"{treaty.training.method}: only blended-step is judged this way")
+        theta = found.problem.project(found.tuned.theta)
+        curvature = curvature_of(found.problem, found.risk, theta)
+        excess = 0.5 * float(np.sum(curvature * view.covariance))
+        unit = in_unit(treaty)
+        return learner.expected_gain(curvature) * unit, excess * unit
+
+    def _judged(self, treaty: Treaty) -> FloatArray:
+        """Return the loss of every row, of the public model made without its part."""
+        losses = np.empty(len(self.rows))
+        for part in range(PARTS):
+            seen, judged = self.rows.filter(self._part != part), self._part == part
+            settled = fit(treaty, FrameSource(seen))
+            problem, encoder = problem_of(settled), encoder_of(settled)
+            rows = encoder.rows(problem.fitness_loss, FrameSource(seen))[0]
+            theta = alone(OwnRecords(problem, rows.x, rows.y)).theta
+            losses[judged] = _losses(settled, problem, encoder, theta, self.rows.filter(judged))
+        return losses
+
+    def _once(self, key: object, make: Callable[[], Made]) -> Made:
+        if key not in self._made:
+            self._made[key] = make()
+        return cast(Made, self._made[key])
+
+
+def _losses(
+    treaty: Treaty, problem: Problem, encoder: Encoder, theta: FloatArray, rows: pl.DataFrame
+) -> FloatArray:
+    """Return the loss of rows as it counts for people: squared errors, not clamped, or log loss."""
+    score = scores(encoder.x(rows), theta)
+    target = treaty.target
+    if target.bounds is None:
+        weights = class_weights(treaty)
+        shift = math.log(weights[1] / weights[0]) if weights else 0.0
+        labels = target.encode(rows[target.column], Counts())
+        loss = Logistic() if treaty.loss.name == "logistic" else problem.fitness_loss
+        return loss.value(score - shift, labels)
+    centre, scale = target.scaling
+    truth = as_numbers(target.column, rows[target.column], Counts())
+    known = np.where(np.isnan(truth), centre, truth)
+    return (known - centre - scale * score) ** 2
+
+
+def in_unit(treaty: Treaty) -> float:
+    """Return what one unit of the mean loss is in the target's own unit, squared."""
+    return 1.0 if treaty.target.bounds is None else treaty.target.scaling[1] ** 2
+
+
+def _shape(treaty: Treaty) -> tuple[str, ...]:
+    """Return what tells treaties apart whose public models differ: not clip, noise or parties."""
+    loss = treaty.loss.model_copy(update={"clip": None})
+    features = ",".join(f"{n}:{f.model_dump_json()}" for n, f in treaty.features.items())
+    return (
+        features,
+        treaty.target.model_dump_json(),
+        treaty.dictionary.model_dump_json(),
+        loss.model_dump_json(),
+    )

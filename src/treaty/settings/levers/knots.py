@@ -1,0 +1,60 @@
+"""Numbers as straight lines or as hats: how often a model may bend."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from treaty.records import Counts, Feature, Hats, Number
+from treaty.records.values import as_numbers
+from treaty.settings.expecting import Judge
+from treaty.settings.levers.lever import Lever, Option
+from treaty.terms import Treaty
+
+NUMBERS = (4, 8, 16)
+
+
+class Knots(Lever):
+    """All numbers straight, or all as hats at so many quantiles of the public rows."""
+
+    name: ClassVar[str] = "knots"
+    line: ClassVar[str] = "features"
+
+    def options(self, treaty: Treaty, judge: Judge) -> Iterator[Option]:
+        """Return straight lines, then more and more knots."""
+        bent = [n for n, f in treaty.features.items() if isinstance(f, Number | Hats)]
+        if not bent:
+            return
+        distinct = {name: _distinct(judge, name) for name in bent}
+        yield Option(
+            _with(treaty, {n: _straight(treaty.features[n]) for n in bent}), "straight lines"
+        )
+        for number in NUMBERS:
+            if len(judge.rows) < 10 * number:
+                return
+            made = {n: _hats(treaty.features[n], number) for n in bent if distinct[n] > number}
+            if not made:
+                return
+            straight = {n: _straight(treaty.features[n]) for n in bent if n not in made}
+            yield Option(_with(treaty, {**straight, **made}), f"hats at {number} quantiles")
+
+
+def _distinct(judge: Judge, column: str) -> int:
+    numbers = as_numbers(column, judge.rows[column], Counts())
+    return len(np.unique(numbers[np.isfinite(numbers)]))
+
+
+def _straight(feature: Feature) -> Feature:
+    if isinstance(feature, Hats):
+        return Number(bounds=feature.bounds, missing=feature.missing)
+    return feature
+
+
+def _hats(feature: Feature, number: int) -> Feature:
+    assert isinstance(feature, Number | Hats)
+    return Hats(kind="hats", bounds=feature.bounds, quantiles=number, missing=feature.missing)
+
+
+def _with(treaty: Treaty, features: dict[str, Feature]) -> Treaty:
+    changed = {name: features.get(name, feature) for name, feature in treaty.features.items()}
+    return treaty.model_copy(update={"features": changed})

@@ -1,0 +1,34 @@
+"""What a lever is: a few ways to write some lines of a treaty, the simplest first."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from treaty.settings.expecting import Judge
+from treaty.terms import Treaty
+
+
+@dataclass(frozen=True, eq=False)
+class Option:
+    """One way to write these lines.
+
+    Args:
+        treaty: the treaty with these lines.
+        words: what it is, in a few words.
+    """
+
+    treaty: Treaty
+    words: str
+
+
+class Lever(ABC):
+    """Something that can be changed in a treaty."""
+
+    name: ClassVar[str]
+    line: ClassVar[str]
+    """Where in a treaty it is written, such as "dictionary.standardise"."""
+
+    @abstractmethod
+    def options(self, treaty: Treaty, judge: Judge) -> Iterator[Option]:
+        """Return the ways to write it, the simplest first; none if there is nothing to choose."""

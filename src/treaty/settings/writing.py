@@ -1,0 +1,89 @@
+"""A planned treaty as TOML, with a comment beside what was chosen that says why."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import tomli_w
+
+from treaty.gains.own_gain import shown
+from treaty.plain import Plain
+from treaty.settings.planning import Candidate, Step
+from treaty.terms import Treaty
+
+_ARRAY = re.compile(r"\[\n((?:    .*\n)+)\]")
+
+
+def planned_text(found: Candidate, settled: Treaty, rows: int) -> str:
+    """Return the text of a planned treaty, without its fitted dictionary.
+
+    Args:
+        found: the plan.
+        settled: its treaty with all in place that public rows decide.
+        rows: how many public rows it was planned on.
+    """
+    unit = f" {settled.target.unit}" if settled.target.unit else ""
+    told = found.expected
+    what = "log loss" if told.labels else "error"
+    comments = _comments(found)
+    parts = [
+        f"# Planned on {rows:,} public rows. Expected {what} on further records: "
+        f"{shown(told.error)}{unit};\n# of the public rows alone: {shown(told.public_error)}{unit}.\n",
+        tomli_w.dumps({"version": settled.version, "title": settled.title}),
+        *_above(comments, "features"),
+    ]
+    for column, feature in settled.features.items():
+        parts.append(tomli_w.dumps({"features": {column: _written(feature, "kind")}}))
+    for section in ("target", "dictionary", "loss", "training"):
+        parts += _above(comments, section)
+        text = tomli_w.dumps({section: _written(getattr(settled, section), "name", "method")})
+        parts.append(_beside(comments, section, text))
+    for party in settled.parties:
+        parts.append("[[parties]]\n" + tomli_w.dumps(_written(party, "name")))
+    return _ARRAY.sub(_in_one_line, "\n".join(parts))
+
+
+def _in_one_line(array: re.Match[str]) -> str:
+    return "[" + ", ".join(line.strip().rstrip(",") for line in array[1].splitlines()) + "]"
+
+
+def _written(part: Plain, *always: str) -> dict[str, Any]:
+    """Return what differs from the defaults, and some fields in any case."""
+    plain = part.model_dump(mode="python", exclude_none=True)
+    default = part.model_dump(mode="python", exclude_none=True, exclude_defaults=True)
+    return {key: value for key, value in plain.items() if key in default or key in always}
+
+
+def _above(comments: Mapping[str, list[str]], section: str) -> Iterator[str]:
+    if section in comments:
+        yield "\n".join(f"# {words}" for words in comments[section])
+
+
+def _beside(comments: Mapping[str, list[str]], section: str, text: str) -> str:
+    lines = text.splitlines()
+    for place, line in enumerate(lines):
+        key = f"{section}.{line.split('=')[0].strip()}"
+        lines[place] = line + "".join(f"  # {words}" for words in comments.get(key, ()))
+    return "\n".join(lines) + "\n"
+
+
+def _comments(found: Candidate) -> dict[str, list[str]]:
+    """Return comments by section, and by section and key."""
+    made = {
+        "loss.clip": [f"{100 * found.clip_leaves:.0f}% of the public gradients stay below it"],
+        "training.method": ["one question at the public model, blended with public rows"],
+    }
+    latest: dict[str, Step] = {step.lever: step for step in found.steps}
+    for step in latest.values():
+        made.setdefault(step.line, []).append(_why(step))
+    return made
+
+
+def _why(step: Step) -> str:
+    others = [
+        f"{words} {shown(told)}"
+        for words, told in step.ways.items()
+        if words != step.words and isinstance(told, float)
+    ]
+    beside = f" ({'; '.join(others)})" if others else ""
+    return f"{step.words}: expected error {shown(step.after)}{beside}"

@@ -1,0 +1,82 @@
+"""treaty plan as a person types it."""
+
+import json
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+import treaty as t
+from treaty.cli.main import main
+from treaty.settings import planning
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(0)
+    for name, n in (("public", 300), ("owners", 4000)):
+        a, b = random.uniform(-1, 1, (2, n))
+        y = 6 * np.abs(a) - b + random.standard_normal(n)
+        who = random.choice(["x", "y"], n)
+        pl.DataFrame({"a": a, "b": b, "who": who, "y": y}).write_parquet(f"{name}.parquet")
+    return tmp_path
+
+
+def _typed(words, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["treaty", *words.split()])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    out = capsys.readouterr()
+    return int(ended.value.code or 0), out.out, " ".join(out.err.split())
+
+
+def _draft(monkeypatch, capsys):
+    words = "init public.parquet --public --target y --by who --out draft.toml"
+    assert _typed(words, monkeypatch, capsys)[0] == 0
+
+
+def test_a_draft_becomes_a_treaty_that_trains(folder, monkeypatch, capsys):
+    _draft(monkeypatch, capsys)
+    code, out, err = _typed("plan draft.toml --stand-in public.parquet", monkeypatch, capsys)
+    assert code == 0, err
+    said = " ".join(out.split())
+    for words in ("What each lever brought", "knots", "this plan", "the public rows only"):
+        assert words in said
+    document = t.load("treaty.toml")
+    assert document.fitted is not None
+    assert document.training.method == "blended-step"
+    assert "# Planned on 300 public rows" in (folder / "treaty.toml").read_text()
+    records = t.sources(document, data="owners.parquet", by="who")
+    sizes = {p.name: p.records for p in document.parties}
+    assert set(sizes) == {"x", "y"}
+    with pytest.raises(t.TreatyError, match="records"):  # the draft counts public rows
+        t.train(t.assemble(document, records, "public.parquet"))
+    words = "plan draft.toml --stand-in public.parquet --json --out again.toml"
+    code, out, _ = _typed(words, monkeypatch, capsys)
+    plain = json.loads(out)
+    assert plain["expected_error"] <= plain["expected_error_public_only"]
+    assert plain["levers"][0]["chosen"].startswith("hats")
+
+
+def test_interrupted_it_writes_the_best_so_far(folder, monkeypatch, capsys):
+    _draft(monkeypatch, capsys)
+    whole = planning.planned
+
+    def stopped(*args, **kwargs):
+        yield next(whole(*args, **kwargs))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(planning, "planned", stopped)
+    code, _, err = _typed("plan draft.toml --stand-in public.parquet", monkeypatch, capsys)
+    assert code == 0, err
+    assert t.load("treaty.toml").training.horizon == 1
+
+
+def test_too_few_rows(folder, monkeypatch, capsys):
+    _draft(monkeypatch, capsys)
+    pl.read_parquet("public.parquet").head(30).write_parquet("few.parquet")
+    code, _, err = _typed("plan draft.toml --stand-in few.parquet", monkeypatch, capsys)
+    assert code == 2
+    assert "few.parquet: 30 rows are too few to choose settings by" in err
