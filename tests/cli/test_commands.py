@@ -83,7 +83,7 @@ def test_demo_tells_it_in_a_table():
     first = next(
         i for i, line in enumerate(lines) if "as the learner and the papers see it" in line
     )
-    assert first <= 24  # the owners' view fits a terminal, and needs no ψ
+    assert first <= 26  # the owners' view fits a terminal, and needs no ψ
     assert not any("ψ" in line for line in lines[:first])
     assert max(map(len, lines[:first])) <= 80
     said = " ".join(done.stdout.split())
@@ -222,7 +222,8 @@ def small(tmp_path_factory) -> Path:
 def test_a_draft_is_commented_and_runs_as_it_stands(small, tmp_path, target, loss):
     out = tmp_path / "treaty.toml"
     done = run(
-        "init", small / "rows.csv", "--public", "--target", target, "--by", "owner", "--out", out
+        *("init", small / "rows.csv", "--public", "--target", target, "--by", "owner"),
+        *("--no-plan", "--out", out),
     )
     assert done.returncode == 0, done.stderr
     text = out.read_text()
@@ -236,7 +237,8 @@ def test_a_draft_is_commented_and_runs_as_it_stands(small, tmp_path, target, los
 
 def test_peers_from_the_command_line(small, tmp_path):
     out = tmp_path / "treaty.toml"
-    run("init", small / "rows.csv", "--public", "--target", "score", "--by", "owner", "--out", out)
+    words = ("--public", "--target", "score", "--by", "owner", "--no-plan", "--out", out)
+    run("init", small / "rows.csv", *words)
     model = tmp_path / "m.json"
     words = ["--data", small / "rows.csv", "--by", "owner", "--peers", "--model", model]
     done = run("train", out, *words)

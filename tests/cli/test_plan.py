@@ -33,7 +33,7 @@ def _typed(words, monkeypatch, capsys):
 
 
 def _draft(monkeypatch, capsys):
-    words = "init public.parquet --public --target y --by who --out draft.toml"
+    words = "init public.parquet --public --target y --by who --no-plan --out draft.toml"
     assert _typed(words, monkeypatch, capsys)[0] == 0
 
 
@@ -58,6 +58,38 @@ def test_a_draft_becomes_a_treaty_that_trains(folder, monkeypatch, capsys):
     plain = json.loads(out)
     assert plain["expected_error"] <= plain["expected_error_public_only"]
     assert plain["levers"][0]["chosen"].startswith("hats")
+
+
+def test_a_treaty_from_public_rows_is_planned_and_trains_as_it_stands(folder, monkeypatch, capsys):
+    """Owners and their numbers of records come from --data; nothing else of it is read."""
+    words = "init public.parquet --public --target y --by who --data owners.parquet --out ours.toml"
+    code, out, err = _typed(f"{words} --json", monkeypatch, capsys)
+    assert code == 0, err
+    assert json.loads(out)["planned"]
+    assert sum(json.loads(out)["parties"].values()) == 4000
+    code, out, err = _typed(
+        "train ours.toml --data owners.parquet --by who --public public.parquet --json",
+        monkeypatch,
+        capsys,
+    )
+    assert code == 0, err
+    together = json.loads(out)["models"]["together"]
+    assert together["psi"] < 0.05  # of what is left to explain by a model that bends
+
+
+def test_a_file_of_records_needs_a_column_of_owners(folder, monkeypatch, capsys):
+    words = "init public.parquet --public --target y --data owners.parquet --out ours.toml"
+    code, _, err = _typed(words, monkeypatch, capsys)
+    assert code == 2
+    assert "say by which column, with --by" in err
+
+
+def test_too_few_rows_to_plan_leave_a_draft(folder, monkeypatch, capsys):
+    pl.read_parquet("public.parquet").head(30).write_parquet("few.parquet")
+    code, out, _ = _typed("init few.parquet --public --target y --out d.toml", monkeypatch, capsys)
+    assert code == 0
+    assert "30 rows are too few to choose settings by" in " ".join(out.split())
+    assert t.load("d.toml").training.method == "averaged-subgradient"
 
 
 def test_interrupted_it_writes_the_best_so_far(folder, monkeypatch, capsys):

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from treaty.cli.options import Json
-from treaty.cli.output import check_writable, console, print_json
+from treaty.cli.output import check_writable, console, print_json, waiting
+from treaty.cli.plan import plan_into
 from treaty.errors import TreatyError
 
 
@@ -20,6 +21,21 @@ def init(
     by: Annotated[
         str | None, typer.Option("--by", metavar="COLUMN", help="The column that names the owner.")
     ] = None,
+    records: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="FILE",
+            help="The owners' records: only how many each has is read, by the column --by.",
+        ),
+    ] = None,
+    planned: Annotated[
+        bool,
+        typer.Option("--plan/--no-plan", help="Find good settings on the public rows at once."),
+    ] = True,
+    seconds: Annotated[
+        float, typer.Option("--time", min=1.0, metavar="SECONDS", help="Plan no longer.")
+    ] = 60.0,
     public: Annotated[
         bool,
         typer.Option(
@@ -38,10 +54,11 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite it.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Write a commented example treaty that fits a file's columns, ready to be edited.
+    """Write a treaty that fits a file's columns, ready to be read and edited.
 
-    A treaty is public. From public rows bounds, categories and owners are proposed; of private ones only
-    the names and types of columns are used, and the rest is left to be filled in. Say which they are.
+    A treaty is public. From public rows bounds, categories and owners are proposed, and good settings
+    are found on them (see treaty plan). Of private ones only the names and types of columns are used,
+    and the rest is left to be filled in. Say which they are.
 
     Example:
 
@@ -68,9 +85,21 @@ def init(
             return
         console.print(f"wrote {out}: fill in what is left open; no value of the rows is in it")
         return
-    text = draft(open_source(data), target=target, by=by)
+    if records is not None and by is None:
+        raise TreatyError(
+            "--data says how many records each owner has: say by which column, with --by"
+        )
+    owners = None if records is None else open_source(records).owners(str(by))
+    text = draft(open_source(data), target=target, by=by, owners=owners)
     document = loads(text, out)
     out.write_text(text, encoding="utf-8")
+    not_planned = ""
+    if planned:
+        try:
+            with waiting("planning", quiet=as_json):
+                plan_into(out, document, open_source(data), seconds=seconds)
+        except TreatyError as error:
+            not_planned = f" (not planned: {error})"
     if as_json:
         print_json(
             {
@@ -78,7 +107,10 @@ def init(
                 "complete": True,
                 "features": list(document.features),
                 "parties": {party.name: party.records for party in document.parties},
+                "planned": planned and not not_planned,
             }
         )
         return
-    console.print(f"wrote {out}: read it, correct the bounds, set every party's epsilon")
+    console.print(
+        f"wrote {out}: read it, correct the bounds, set every party's epsilon{not_planned}"
+    )

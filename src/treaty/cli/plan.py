@@ -9,9 +9,11 @@ from treaty.cli.options import Json, OwnLosses, TreatyFile
 from treaty.cli.output import check_writable, console, print_json, table, waiting
 
 if TYPE_CHECKING:
+    from treaty.records import Source
     from treaty.settings import Candidate
     from treaty.settings.expecting import Judge
     from treaty.settings.rivals import Rival
+    from treaty.terms import Treaty
 
 
 def plan(
@@ -49,27 +51,16 @@ def plan(
         treaty plan draft.toml --stand-in public.parquet --out treaty.toml
     """
     import treaty as t
-    from treaty.settings.expecting import Judge
-    from treaty.settings.planning import planned
     from treaty.settings.rivals import papers as of_papers
     from treaty.settings.rivals import rivals
 
     check_writable(out)
     draft = t.load(treaty)
-    judge = Judge(t.open_source(stand_in), [*draft.features, draft.target.column])
-    found: Candidate | None = None
     with waiting("planning", quiet=as_json):
-        try:
-            for candidate in planned(draft, judge, delta=delta, seconds=seconds):
-                found = candidate
-        except KeyboardInterrupt:
-            if found is None:
-                raise
-        assert found is not None
+        found, judge = plan_into(out, draft, t.open_source(stand_in), delta=delta, seconds=seconds)
         others = rivals(found, judge)
         if papers:
             others += of_papers(draft, judge)
-    _write(found, judge, out)
     if as_json:
         print_json(_plain(found, others, out))
         return
@@ -77,12 +68,27 @@ def plan(
     console.print(f"wrote {out}, and its dictionary beside it: ready to be ratified")
 
 
-def _write(found: "Candidate", judge: "Judge", out: Path) -> None:
+def plan_into(
+    out: Path, draft: "Treaty", public: "Source", *, delta: float = 0.0, seconds: float = 60.0
+) -> "tuple[Candidate, Judge]":
+    """Plan a draft on public rows and write it; interrupted, the best so far."""
+    from treaty.settings import planning
+    from treaty.settings.expecting import Judge
     from treaty.settings.writing import planned_text
     from treaty.terms.settling import write_fitted
 
+    judge = Judge(public, [*draft.features, draft.target.column])
+    found: Candidate | None = None
+    try:
+        for candidate in planning.planned(draft, judge, delta=delta, seconds=seconds):
+            found = candidate
+    except KeyboardInterrupt:
+        if found is None:
+            raise
+    assert found is not None
     settled = judge.in_place(found.treaty)
     write_fitted(out, planned_text(found, settled, len(judge.rows)), settled)
+    return found, judge
 
 
 def _plain(found: "Candidate", others: "list[Rival]", out: Path) -> dict[str, object]:

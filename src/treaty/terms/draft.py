@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,9 @@ from treaty.errors import TreatyError
 from treaty.records import Counts, Source
 from treaty.records.values import as_number, as_numbers
 
-MOST_CATEGORIES = 30
+MOST_CATEGORIES = 200
+OFTEN = 3
+"""A text that fewer of the rows have is no category."""
 ROWS_READ = 200_000
 
 
@@ -57,7 +60,9 @@ def blank_draft(source: Source, *, target: str, by: str | None) -> str:
     return "\n".join(parts)
 
 
-def draft(source: Source, *, target: str, by: str | None) -> str:
+def draft(
+    source: Source, *, target: str, by: str | None, owners: Mapping[str, int] | None = None
+) -> str:
     """Return a commented treaty that fits the file: TOML, valid as it stands.
 
     Extremes, categories and owners of the rows go into it: they must be public.
@@ -65,9 +70,10 @@ def draft(source: Source, *, target: str, by: str | None) -> str:
     Args:
         source: public rows; the first 200,000 are read.
         target: the column to predict.
-        by: the column that names the owner, if there is one.
+        by: the column that names the owner, if there is one; it becomes no feature.
+        owners: the parties and how many records each has; if not given, those of the public rows.
     """
-    source.require([target, *([by] if by else [])])
+    source.require([target, *([by] if by and owners is None else [])])
     frame = _first_rows(source)
     if frame.height < 2:
         raise TreatyError(f"{source.label}: too few rows to draft a treaty from")
@@ -85,7 +91,8 @@ def draft(source: Source, *, target: str, by: str | None) -> str:
         low, high = _outward(numbers)
         parts.append(_NUMBER_TARGET.format(column=json.dumps(target), low=low, high=high))
         parts.append(_MIDDLE.format(loss="squared"))
-    owners = source.owners(by) if by else {"us": frame.height}
+    if owners is None:
+        owners = source.owners(by) if by else {"us": frame.height}
     parts += [_PARTY.format(name=json.dumps(name), records=n) for name, n in owners.items()]
     return "\n".join(parts)
 
@@ -114,14 +121,21 @@ def _features(frame: pl.DataFrame, skip: set[str | None]) -> str:
             low, high = _outward(numbers)
             log = "\nlog1p = true" if _skewed(numbers) else ""
             lines.append(f'[features.{name}]\nkind = "number"\nbounds = [{low}, {high}]{log}\n')
-        elif distinct <= MOST_CATEGORIES:
-            known = json.dumps(sorted(values.cast(pl.String).drop_nulls().unique().to_list()))
-            lines.append(f'[features.{name}]\nkind = "one-hot"\ncategories = {known}\n')
+        elif known := _categories(values):
+            listed = json.dumps(known)
+            lines.append(f'[features.{name}]\nkind = "one-hot"\ncategories = {listed}\n')
         else:
-            lines.append(f"# {column} is left out: {distinct:,} different texts.\n")
+            lines.append(f"# {column} is left out: {distinct:,} different texts, none often.\n")
     if not any(line.startswith("[") for line in lines):
         raise TreatyError("no column of this file can be a feature")
     return "\n".join(lines)
+
+
+def _categories(values: pl.Series) -> list[str]:
+    """Return the most frequent texts."""
+    counted = values.cast(pl.String).drop_nulls().value_counts(sort=True, name="count")
+    often = counted.filter(pl.col("count") >= OFTEN).head(MOST_CATEGORIES)
+    return sorted(str(name) for name in often[values.name])
 
 
 def _numbers(values: pl.Series) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
