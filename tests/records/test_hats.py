@@ -3,12 +3,22 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from treaty.errors import TreatyError
-from treaty.records import Counts, DictionaryTerms, Encoder, FrameSource, Hats, OneHot, Target
+from treaty.records import (
+    Counts,
+    DictionaryTerms,
+    Encoder,
+    FrameSource,
+    Hats,
+    Number,
+    OneHot,
+    Target,
+    dictionary_for,
+)
 from treaty.records.encoder import encode
 from treaty.records.fitting import fit_dictionary, place_knots
 
@@ -106,3 +116,44 @@ def test_columns_by_frequency_stay_sparse_and_have_unit_mean_square():
     np.testing.assert_allclose(np.mean(x[:, [0, 1, 2, 3, 4]] ** 2, axis=0), 1.0, rtol=1e-3)
     assert set(np.unique(x[:, 3]).round(1)) == {0.0, 2.0}
     assert fitted.scale[5] == pytest.approx(1 / np.sqrt(n + 1))  # rare, not absent
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    knots=st.integers(2, 6),
+    missing=st.sampled_from([None, -2.5, 0.3]),
+    norm=st.sampled_from(["l1", "l2"]),
+)
+@settings(max_examples=60)
+def test_with_a_straight_column_every_row_lies_inside_the_declared_norms(
+    seed, knots, missing, norm
+):
+    """Frequency scaling, values everywhere, missing ones too: sup‖x‖ over what can be encoded."""
+    random = np.random.default_rng(seed)
+    places = tuple(sorted(random.choice(np.linspace(-2.9, 2.9, 59), knots, replace=False).tolist()))
+    hats = Hats(kind="hats", bounds=(-3.0, 3.0), knots=places, missing=missing, straight=True)
+    features = {"a": hats, "b": Number(bounds=(0.0, 1.0))}
+    public = pl.DataFrame({"a": random.normal(0, 1, 40), "b": random.uniform(0, 1, 40)})
+    terms = DictionaryTerms(standardise="frequency", norm=norm)
+    fitted = dictionary_for(terms, features, FrameSource(public))
+    encoder = Encoder(features, Target(column="y", bounds=(0.0, 1.0)), fitted)
+    values = [*random.uniform(-5, 5, 200).tolist(), *places, -3.0, 3.0, None]
+    frame = pl.DataFrame({"a": values, "b": random.choice([-1.0, 2.0], len(values))})
+    x = encoder.x(frame)
+    assert x.shape[1] == knots + 3
+    assert np.abs(x).sum(axis=1).max() <= encoder.domain.l1
+    assert np.linalg.norm(x, axis=1).max() <= encoder.domain.l2
+
+
+def test_beyond_the_outermost_knots_only_the_straight_column_moves():
+    hats = Hats(kind="hats", bounds=(0.0, 10.0), knots=(2.0, 4.0), straight=True)
+    out = np.empty((5, 3))
+    hats.encode("a", pl.Series("a", [1.0, 3.0, 9.0, 20.0, None]), out, Counts())
+    assert hats.names("a") == ["a~2", "a~4", "a"]
+    assert out.tolist() == [
+        [1.0, 0.0, -0.8],
+        [0.5, 0.5, -0.4],
+        [0.0, 1.0, 0.8],
+        [0.0, 1.0, 1.0],
+        [0.0, 0.0, 0.0],
+    ]

@@ -29,8 +29,8 @@ class Number(Plain):
     bounds: Bounds
     log1p: bool = False
     missing: float | None = None
-    sparse: ClassVar[bool] = False
-    """Whether most of its encoded columns are 0, and the others weights that sum to 1."""
+    numeric: ClassVar[tuple[bool, ...]] = (True,)
+    """Of each encoded column, whether it is a number rather than mostly 0."""
 
     _bounds_ordered = field_validator("bounds")(ordered)
 
@@ -73,7 +73,6 @@ class OneHot(Plain):
 
     kind: Literal["one-hot"]
     categories: Annotated[tuple[str, ...], Field(min_length=1, max_length=2000)]
-    sparse: ClassVar[bool] = True
 
     _categories_distinct = field_validator("categories")(distinct)
 
@@ -81,6 +80,11 @@ class OneHot(Plain):
     def width(self) -> int:
         """How many encoded columns it makes."""
         return len(self.categories)
+
+    @property
+    def numeric(self) -> tuple[bool, ...]:
+        """Of each encoded column, whether it is a number rather than mostly 0."""
+        return (False,) * self.width
 
     def names(self, column: str) -> list[str]:
         """Return the names of the encoded columns."""
@@ -107,7 +111,7 @@ class Ordinal(Plain):
 
     kind: Literal["ordinal"]
     categories: Annotated[tuple[str, ...], Field(min_length=2)]
-    sparse: ClassVar[bool] = False
+    numeric: ClassVar[tuple[bool, ...]] = (True,)
 
     _categories_distinct = field_validator("categories")(distinct)
 

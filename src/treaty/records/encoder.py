@@ -66,8 +66,9 @@ class Encoder:
             return False
         centred, start, filled = np.array(dictionary.centre) != 0, 0, 1
         for feature in self.features.values():
-            own = centred[start : start + feature.width]
-            filled += min(feature.width, 2) if feature.sparse and not own.any() else feature.width
+            numeric, own = np.array(feature.numeric), centred[start : start + feature.width]
+            weights = int(np.count_nonzero(~numeric))
+            filled += feature.width if own[~numeric].any() else min(weights, 2) + numeric.sum()
             start += feature.width
         return filled <= FEW * dictionary.dimension
 

@@ -48,7 +48,7 @@ def fit_dictionary(
     centre, scale = _from_bounds(features)
     if terms.standardise != "bounds":
         centre = encoded.mean(axis=0)
-        numeric = np.array([not f.sparse for f in features.values() for _ in range(f.width)])
+        numeric = np.array([number for f in features.values() for number in f.numeric])
         spread = encoded.std(axis=0)
         flat = spread <= 1e-9 * np.abs(scale)
         for name in (n for n, s, m in zip(names, flat, numeric, strict=True) if m and s):
@@ -126,7 +126,7 @@ def _from_bounds(features: Mapping[str, Feature]) -> tuple[FloatArray, FloatArra
     centre: list[float] = []
     scale: list[float] = []
     for feature in features.values():
-        if feature.sparse:
+        if not all(feature.numeric):
             centre += [0.0] * feature.width
             scale += [1.0] * feature.width
         else:

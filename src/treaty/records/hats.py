@@ -1,7 +1,7 @@
 """A number as hat functions: its weights on the public knots around it."""
 
 from itertools import pairwise
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,8 @@ class Hats(Plain):
     A value between two knots is a weight on each of them, and nothing on the others (B-splines of
     degree 1); beyond the outermost knots it counts as these. Weights are never below 0 and sum to 1,
     whatever the number of knots. A missing value is all 0, and counted, unless `missing` stands for it.
+    With `straight` there is one more column, the number itself, from −1 to 1 between the bounds: beyond
+    the outermost knots a model goes on in a straight line.
 
     Args:
         bounds: the public bounds. Outside values are clamped, and counted.
@@ -27,6 +29,7 @@ class Hats(Plain):
         quantiles: instead of knots: how many, at evenly spaced quantiles of the public rows. Fitting
             the treaty's dictionary replaces it by knots.
         missing: what stands for a missing value.
+        straight: whether the number itself is a column as well.
     """
 
     kind: Literal["hats"]
@@ -34,7 +37,7 @@ class Hats(Plain):
     knots: Annotated[tuple[float, ...], Field(min_length=2, max_length=200)] | None = None
     quantiles: Annotated[int, Field(strict=True, ge=2, le=200)] | None = None
     missing: float | None = None
-    sparse: ClassVar[bool] = True
+    straight: bool = False
 
     _bounds_ordered = field_validator("bounds")(ordered)
 
@@ -52,16 +55,42 @@ class Hats(Plain):
     @property
     def width(self) -> int:
         """How many encoded columns it makes."""
+        return self._hats + self.straight
+
+    @property
+    def _hats(self) -> int:
         return len(self.knots) if self.knots is not None else self.quantiles or 0
+
+    @property
+    def numeric(self) -> tuple[bool, ...]:
+        """Of each encoded column, whether it is a number rather than mostly 0."""
+        return (False,) * self._hats + (True,) * self.straight
 
     def names(self, column: str) -> list[str]:
         """Return the names of the encoded columns."""
-        places = range(1, self.width + 1) if self.knots is None else self.knots
-        return [f"{column}~{place:.6g}" for place in places]
+        places = range(1, self._hats + 1) if self.knots is None else self.knots
+        return [f"{column}~{place:.6g}" for place in places] + [column] * self.straight
 
     def options(self) -> FloatArray:
-        """Return the extreme points of what it encodes to, shape (points, width)."""
-        return np.vstack([np.zeros(self.width), np.eye(self.width)])
+        """Return the extreme points of what it encodes to, shape (points, width).
+
+        Between two knots all columns are straight lines, and beyond the outermost ones only the number
+        itself moves: so these are the knots and both bounds.
+        """
+        none, hats = np.zeros((1, self._hats)), np.eye(self._hats)
+        if not self.straight:
+            return np.vstack([none, hats])
+        knots = (
+            np.linspace(*self.bounds, self._hats) if self.knots is None else np.array(self.knots)
+        )
+        ends = np.vstack([none, hats, hats[:1], hats[-1:]])
+        missing = 0.5 * sum(self.bounds) if self.missing is None else self.missing
+        numbers = np.array([missing, *knots, *self.bounds])
+        return np.column_stack([ends, self._line(numbers)])
+
+    def _line(self, numbers: FloatArray) -> FloatArray:
+        low, high = self.bounds
+        return (np.clip(numbers, low, high) - 0.5 * (low + high)) / (0.5 * (high - low))
 
     def encode(self, column: str, values: pl.Series, out: FloatArray, counts: Counts) -> None:
         """Write the encoded columns into `out`, shape (rows, width)."""
@@ -73,15 +102,16 @@ class Hats(Plain):
         numbers = as_numbers(column, values, counts)
         absent = np.isnan(numbers)
         knots = np.array(self.knots)
-        inside = np.clip(
-            clamp(column, numbers, self.bounds, self.missing, counts), knots[0], knots[-1]
-        )
+        bounded = clamp(column, numbers, self.bounds, self.missing, counts)
+        inside = np.clip(bounded, knots[0], knots[-1])
         left = np.clip(np.searchsorted(knots, inside, side="right") - 1, 0, len(knots) - 2)
         right = (inside - knots[left]) / (knots[left + 1] - knots[left])
         out[:] = 0.0
         known = np.flatnonzero(~absent) if self.missing is None else np.arange(len(inside))
         out[known, left[known]] = 1.0 - right[known]
         out[known, left[known] + 1] = right[known]
+        if self.straight:
+            out[:, -1] = self._line(bounded)
 
     def placed(self, numbers: FloatArray) -> "Hats":
         """Return it with its knots at evenly spaced quantiles of public numbers.

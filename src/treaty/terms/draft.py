@@ -16,6 +16,8 @@ MOST_CATEGORIES = 200
 OFTEN = 3
 """A text that fewer of the rows have is no category."""
 ROWS_READ = 200_000
+REACH = 3.0
+"""Bounds lie so many times as far from the middle as the extremes of the rows."""
 
 
 def blank_draft(source: Source, *, target: str, by: str | None) -> str:
@@ -158,8 +160,14 @@ def _two_labels(values: pl.Series) -> list[str] | None:
 
 
 def _outward(numbers: np.ndarray[tuple[int], np.dtype[np.float64]]) -> tuple[str, str]:
-    """Return bounds around all values, rounded outward to two digits of their range."""
-    low, high = float(numbers.min()), float(numbers.max())
+    """Return bounds far around all values, rounded outward to two digits of their range.
+
+    Other records have values beyond those of a few rows: there is room for three times as far from the
+    middle. Where nothing lies below 0, nothing is expected to.
+    """
+    least, middle, most = (float(q) for q in np.quantile(numbers, (0.0, 0.5, 1.0)))
+    low, high = middle - REACH * (middle - least), middle + REACH * (most - middle)
+    low = max(low, 0.0) if least >= 0 else low
     span = high - low if high > low else max(abs(high), 1.0)
     unit = 10.0 ** (math.floor(math.log10(span)) - 1)
     low, high = math.floor(low / unit) * unit, math.ceil(high / unit) * unit

@@ -15,7 +15,7 @@ NUMBERS = (4, 8, 16)
 
 
 class Knots(Lever):
-    """All numbers straight, or all as hats at so many quantiles of the public rows."""
+    """All numbers straight, or with hats besides, at so many quantiles of the public rows."""
 
     name: ClassVar[str] = "knots"
     line: ClassVar[str] = "features"
@@ -52,7 +52,13 @@ def _straight(feature: Feature) -> Feature:
 
 def _hats(feature: Feature, number: int) -> Feature:
     assert isinstance(feature, Number | Hats)
-    return Hats(kind="hats", bounds=feature.bounds, quantiles=number, missing=feature.missing)
+    return Hats(
+        kind="hats",
+        bounds=feature.bounds,
+        quantiles=number,
+        missing=feature.missing,
+        straight=True,
+    )
 
 
 def _with(treaty: Treaty, features: dict[str, Feature]) -> Treaty:
