@@ -65,6 +65,11 @@ def plan(
         print_json(_plain(found, others, out))
         return
     _show(found, others)
+    if not found.pays:
+        console.print(
+            "Training together is not expected to beat the public model: do not spend ε on it.",
+            style="bold",
+        )
     console.print(f"wrote {out}, and its dictionary beside it: ready to be ratified")
 
 
@@ -97,6 +102,7 @@ def _plain(found: "Candidate", others: "list[Rival]", out: Path) -> dict[str, ob
         "expected_error": found.expected.error,
         "expected_error_public_only": found.expected.public_error,
         "unit": found.treaty.target.unit,
+        "pays": found.pays,
         "levers": [
             {
                 "lever": step.lever,

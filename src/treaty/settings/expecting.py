@@ -1,6 +1,7 @@
 """What a treaty's model is expected to err by, out of sample and in the target's own unit."""
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar, cast
@@ -28,6 +29,10 @@ PARTS = 5
 FEWEST = 10 * PARTS
 """So many public rows are needed to choose anything by them."""
 Made = TypeVar("Made")
+
+
+class OutOfTime(TreatyError):
+    """A treaty cannot be judged in the time that is left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +96,8 @@ class Judge:
         order = np.arange(len(self.rows)) % PARTS
         self._part = np.random.default_rng(seed).permutation(order)
         self._made: dict[object, object] = {}
+        self.end = math.inf
+        """When to stop, by the monotonic clock."""
 
     def fitted(self, treaty: Treaty) -> Treaty:
         """Return the treaty with all in place that public rows decide."""
@@ -161,6 +168,8 @@ class Judge:
         """Return the loss of every row, of the public model made without its part."""
         losses = np.empty(len(self.rows))
         for part in range(PARTS):
+            if time.monotonic() > self.end:
+                raise OutOfTime("there is no time left to judge this")
             seen, judged = self.rows.filter(self._part != part), self._part == part
             settled = fit(treaty, FrameSource(seen))
             problem, encoder = problem_of(settled), encoder_of(settled)

@@ -1,5 +1,6 @@
 """Planning: lever by lever, the settings with the lowest expected error, on public rows alone."""
 
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -65,6 +66,11 @@ class Candidate:
     steps: tuple[Step, ...] = ()
     done: bool = False
 
+    @property
+    def pays(self) -> bool:
+        """Whether training together is expected to beat the public model by anything to speak of."""
+        return self.expected.gain > NOTHING * self.expected.loss
+
 
 def plan(
     treaty: Treaty,
@@ -102,24 +108,26 @@ def planned(
     end = time.monotonic() + seconds
     first = next(Basis().options(one_question(treaty), judge))
     best = _with_clip(first.treaty, judge)
+    judge.end = end
     yield best
     levers: Sequence[Lever] = (Knots(), Categories(), Basis(), NoiseKind(delta), Weighing())
     for _ in range(PASSES):
         before = best.treaty
         for lever in levers:
-            best = _pulled(lever, best, judge, end)
+            best = _pulled(lever, best, judge)
             yield best
         if best.treaty == before or time.monotonic() > end:
             break
+    judge.end = math.inf
     yield replace(best, done=True)
 
 
-def _pulled(lever: Lever, best: Candidate, judge: Judge, end: float) -> Candidate:
+def _pulled(lever: Lever, best: Candidate, judge: Judge) -> Candidate:
     """Try the ways of one lever; return the simplest that is as good as the best within chance."""
     found: list[tuple[Option, Candidate]] = []
     ways: dict[str, float | str] = {}
     for option in lever.options(best.treaty, judge):
-        if time.monotonic() > end:
+        if time.monotonic() > judge.end:
             break
         try:
             candidate = _with_clip(option.treaty, judge)
