@@ -14,6 +14,7 @@ from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.fitness import Problem, RowRisk
 from treaty.fitness.curvature import curvature_of
+from treaty.fitness.risk import has_moments
 from treaty.fitness.threads import on_one_thread
 from treaty.learners import Survey, survey
 from treaty.learners.blended_step import BlendedStep
@@ -21,6 +22,7 @@ from treaty.losses import Logistic
 from treaty.matrices import scores
 from treaty.records import Counts, Encoder, FrameSource, Source
 from treaty.records.values import as_numbers
+from treaty.settings.three_parts import promised_and_kept
 from treaty.terms import Treaty, encoder_of, fit, plan_of, problem_of
 from treaty.terms.reading import class_weights
 
@@ -137,11 +139,7 @@ class Judge:
 
     def in_place(self, treaty: Treaty) -> Treaty:
         """Return a treaty with the columns and the dictionary that public rows decide."""
-        settled = self.fitted(treaty)
-        loss = treaty.loss.model_copy(update={"class_weights": settled.loss.class_weights})
-        return treaty.model_copy(
-            update={"features": settled.features, "fitted": settled.fitted, "loss": loss}
-        )
+        return _settled_as(treaty, self.fitted(treaty))
 
     def _encoded(self, treaty: Treaty) -> RowRisk:
         def read() -> RowRisk:
@@ -161,8 +159,38 @@ class Judge:
         theta = found.problem.project(found.tuned.theta)
         curvature = curvature_of(found.problem, found.risk, theta)
         excess = 0.5 * float(np.sum(curvature * view.covariance))
-        unit = in_unit(treaty)
-        return learner.expected_gain(curvature) * unit, excess * unit
+        gain, unit = learner.expected_gain(curvature), in_unit(treaty)
+        if not has_moments(found.problem.fitness_loss):
+            gain *= self._kept(treaty)
+        return gain * unit, excess * unit
+
+    def _kept(self, treaty: Treaty) -> float:
+        """Return which share of the promised gain is kept on rows that nobody has seen, 1 at most.
+
+        Every part is judged once, and asked once, by models of the three others.
+        """
+        told = [self._rehearsed(treaty, asked, (asked + 1) % PARTS) for asked in range(PARTS)]
+        promised, kept = (float(np.sum(each)) for each in zip(*told, strict=True))
+        return min(1.0, kept / promised) if promised > 0 else 0.0
+
+    def _rehearsed(self, treaty: Treaty, asked: int, judged: int) -> tuple[float, float]:
+        seen = self.rows.filter((self._part != asked) & (self._part != judged))
+
+        def look() -> tuple[Treaty, Survey, RowRisk, RowRisk]:
+            if time.monotonic() > self.end:
+                raise OutOfTime("there is no time left to judge this")
+            settled = fit(treaty, FrameSource(seen))
+            problem, encoder = problem_of(settled), encoder_of(settled)
+            rows, first, second = (
+                encoder.rows(problem.fitness_loss, FrameSource(frame))[0]
+                for frame in (seen, *(self.rows.filter(self._part == k) for k in (asked, judged)))
+            )
+            return settled, survey(problem, rows), first, second
+
+        settled, found, first, second = self._once(("three", *_shape(treaty), asked), look)
+        ready = plan_of(_settled_as(treaty, settled))
+        found = found.under(ready.problem)
+        return promised_and_kept(ready.informed_by(found), found, first, second, seed=asked)
 
     def _judged(self, treaty: Treaty) -> FloatArray:
         """Return the loss of every row, of the public model made without its part."""
@@ -182,6 +210,14 @@ class Judge:
         if key not in self._made:
             self._made[key] = make()
         return cast(Made, self._made[key])
+
+
+def _settled_as(treaty: Treaty, settled: Treaty) -> Treaty:
+    """Return a treaty with the columns, the dictionary and the weights of one that is settled."""
+    loss = treaty.loss.model_copy(update={"class_weights": settled.loss.class_weights})
+    return treaty.model_copy(
+        update={"features": settled.features, "fitted": settled.fitted, "loss": loss}
+    )
 
 
 def _losses(

@@ -5,7 +5,7 @@ import numpy as np
 from treaty.settings.expecting import Judge
 from treaty.terms import Treaty
 
-QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99)
+QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 """Shares of public gradients that a clip leaves as they are."""
 
 
