@@ -192,8 +192,8 @@ def test_time_is_kept():
 
 @pytest.mark.parametrize("seed", [12, 14])
 def test_where_few_rows_of_a_label_decide_no_gain_is_promised_that_is_not_kept(seed):
-    """Labels that nearly separate, few of one kind: with the clip that a square would ask for, a training
-    makes the model worse than the public one. A rehearsal in three parts shows it.
+    """Labels that nearly separate, few of one kind: a rehearsal in three parts of the public rows shows
+    that with the clip a square would ask for, a training makes the model worse than the public one.
     """
     random = np.random.default_rng(seed)
 
