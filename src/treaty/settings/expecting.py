@@ -19,7 +19,7 @@ from treaty.fitness.threads import on_one_thread
 from treaty.learners import Survey, survey
 from treaty.learners.blended_step import BlendedStep
 from treaty.losses import Logistic
-from treaty.matrices import scores
+from treaty.matrices import absolute, euclidean, scores
 from treaty.records import Counts, Encoder, FrameSource, Source
 from treaty.records.values import as_numbers
 from treaty.settings.three_parts import promised_and_kept
@@ -123,10 +123,8 @@ class Judge:
         plan = plan_of(self.in_place(treaty))
         theta = found.problem.project(found.tuned.theta)
         slopes = found.problem.fitness_loss.slope(scores(rows.x, theta), rows.y)
-        sizes = np.abs(rows.x) if isinstance(rows.x, np.ndarray) else abs(rows.x)
-        if plan.mechanism.norm == "l1":
-            return np.abs(slopes) * np.asarray(sizes.sum(axis=1))
-        return np.abs(slopes) * np.sqrt(np.asarray((sizes * sizes).sum(axis=1)))
+        sizes = absolute(rows.x) if plan.mechanism.norm == "l1" else euclidean(rows.x)
+        return np.abs(slopes) * sizes
 
     def surveyed(self, treaty: Treaty) -> Survey:
         """Return what all public rows tell a learner."""

@@ -108,17 +108,19 @@ def planned(
     end = time.monotonic() + seconds
     first = next(Basis().options(one_question(treaty), judge))
     best = _with_clip(first.treaty, judge)
-    judge.end = end
     yield best
     levers: Sequence[Lever] = (Knots(), Categories(), Basis(), NoiseKind(delta), Weighing())
-    for _ in range(PASSES):
-        before = best.treaty
-        for lever in levers:
-            best = _pulled(lever, best, judge)
-            yield best
-        if best.treaty == before or time.monotonic() > end:
-            break
-    judge.end = math.inf
+    judge.end = end
+    try:
+        for _ in range(PASSES):
+            before = best.treaty
+            for lever in levers:
+                best = _pulled(lever, best, judge)
+                yield best
+            if best.treaty == before or time.monotonic() > end:
+                break
+    finally:  # interrupted or not, what was found may still be compared with rivals
+        judge.end = math.inf
     yield replace(best, done=True)
 
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from treaty.records import OneHot
 from treaty.settings.expecting import Judge
-from treaty.settings.levers.lever import Lever, Option
+from treaty.settings.levers.lever import Lever, Option, with_features
 from treaty.terms import Treaty
 
 FEWEST = (30, 10, 3)
@@ -30,7 +30,7 @@ class Categories(Lever):
             if kept in (last, listed):
                 continue
             last = kept
-            yield Option(_with(treaty, kept), f"categories that {fewest} public rows have")
+            yield Option(with_features(treaty, kept), f"categories that {fewest} public rows have")
         yield Option(treaty, "all categories listed")
 
 
@@ -39,8 +39,3 @@ def _kept(judge: Judge, column: str, feature: OneHot, fewest: int) -> OneHot:
     often = set(counted.filter(pl.col("count") >= fewest)[column].to_list())
     names = tuple(name for name in feature.categories if name in often)
     return feature.model_copy(update={"categories": names or feature.categories[:1]})
-
-
-def _with(treaty: Treaty, features: dict[str, OneHot]) -> Treaty:
-    changed = {name: features.get(name, feature) for name, feature in treaty.features.items()}
-    return treaty.model_copy(update={"features": changed})

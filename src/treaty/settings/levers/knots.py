@@ -8,7 +8,7 @@ import numpy as np
 from treaty.records import Counts, Feature, Hats, Number
 from treaty.records.values import as_numbers
 from treaty.settings.expecting import Judge
-from treaty.settings.levers.lever import Lever, Option
+from treaty.settings.levers.lever import Lever, Option, with_features
 from treaty.terms import Treaty
 
 NUMBERS = (4, 8, 16)
@@ -27,7 +27,8 @@ class Knots(Lever):
             return
         distinct = {name: _distinct(judge, name) for name in bent}
         yield Option(
-            _with(treaty, {n: _straight(treaty.features[n]) for n in bent}), "straight lines"
+            with_features(treaty, {n: _straight(treaty.features[n]) for n in bent}),
+            "straight lines",
         )
         for number in NUMBERS:
             if len(judge.rows) < 10 * number:
@@ -36,7 +37,7 @@ class Knots(Lever):
             if not made:
                 return
             straight = {n: _straight(treaty.features[n]) for n in bent if n not in made}
-            yield Option(_with(treaty, {**straight, **made}), f"hats at {number} quantiles")
+            yield Option(with_features(treaty, {**straight, **made}), f"hats at {number} quantiles")
 
 
 def _distinct(judge: Judge, column: str) -> int:
@@ -59,8 +60,3 @@ def _hats(feature: Feature, number: int) -> Feature:
         missing=feature.missing,
         straight=True,
     )
-
-
-def _with(treaty: Treaty, features: dict[str, Feature]) -> Treaty:
-    changed = {name: features.get(name, feature) for name, feature in treaty.features.items()}
-    return treaty.model_copy(update={"features": changed})

@@ -1,10 +1,11 @@
 """What a lever is: a few ways to write some lines of a treaty, the simplest first."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from treaty.records import Feature
 from treaty.settings.expecting import Judge
 from treaty.terms import Treaty
 
@@ -20,6 +21,12 @@ class Option:
 
     treaty: Treaty
     words: str
+
+
+def with_features(treaty: Treaty, features: Mapping[str, Feature]) -> Treaty:
+    """Return a treaty in which some columns are written otherwise."""
+    changed = {name: features.get(name, feature) for name, feature in treaty.features.items()}
+    return treaty.model_copy(update={"features": changed})
 
 
 class Lever(ABC):
