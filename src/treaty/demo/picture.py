@@ -10,6 +10,9 @@ from treaty.demo.story import Story
 from treaty.gains import OwnGain
 from treaty.measures import Errors
 
+ROOM = 3.5
+"""Below the last airport, for the legend."""
+
 
 def draw(story: Story, path: Path) -> None:
     """Draw the owners' view on the left, what budgets do to one model for all on the right."""
@@ -36,6 +39,7 @@ def _draw_errors(axes: Axes, story: Story, names: list[str]) -> None:
     axes.set_yticks(list(places), names, fontsize=8)
     axes.set(xlabel="error over that of the airport's own model, %")
     axes.set_title("On an airport's own next flights", loc="left", fontsize=11)
+    axes.set_ylim(-ROOM, len(names))
     axes.legend(frameon=False, fontsize=9, loc="lower left")
 
 
@@ -54,6 +58,7 @@ def _draw_gains(axes: Axes, story: Story, names: list[str]) -> None:
     axes.set_yticks([])
     axes.set(xlabel="gain by joining over the best without, %")
     axes.set_title("What joining brings", loc="left", fontsize=11)
+    axes.set_ylim(-ROOM, len(names))
     axes.legend(frameon=False, fontsize=9, loc="lower right")
 
 
