@@ -66,7 +66,7 @@ def tasks() -> dict[str, Rows]:
     cards = pl.read_parquet(SHARED / "creditcard.parquet")
     banks = np.array([f"bank {i % 3}" for i in range(len(cards))])
     cards = cards.with_columns(owner=pl.Series(banks), Class=pl.col("Class").cast(pl.String))
-    found["cards"] = Rows(cards.drop("Time", strict=False), "Class", labels=True)
+    found["cards"] = Rows(cards.drop("Time", "random_sample"), "Class", labels=True)
     return found
 
 

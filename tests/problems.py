@@ -55,7 +55,7 @@ def plan(
     **more: object,
 ) -> Plan:
     parties = tuple(Party(f"owner {i}", n, Budget(epsilon)) for i in range(owners))
-    horizon = 1 if method in ("one-shot", "blended-step") else horizon
+    horizon = 1 if method == "one-shot" else horizon
     if method != "blended-step" or "begin" in more:
         return Plan(problem(loss, p, ridge), parties, method, horizon, **more)
     made = Plan(problem(loss, p, ridge), parties, method, horizon, begin="public", **more)

@@ -1,4 +1,4 @@
-"""One question, blended with public evidence: against Bayes' rule, by hand, and at its ends."""
+"""A few questions, blended with public evidence: against Bayes' rule, by hand, and at their ends."""
 
 import math
 from dataclasses import replace
@@ -17,13 +17,15 @@ from treaty.plans import Driver
 from treaty.simulation import simulate
 
 
-def _learner(view: PublicView, noise: float, records: int, start: np.ndarray) -> BlendedStep:
+def _learner(
+    view: PublicView, noise: float, records: int, start: np.ndarray, horizon: int = 1
+) -> BlendedStep:
     p = len(start)
     shape = problem(Squared(), p, theta_max=100.0)
     return BlendedStep(
         Brief(
             problem=shape,
-            horizon=1,
+            horizon=horizon,
             parameters={},
             geometry=declared_geometry(shape, start),
             weights=np.ones(1),
@@ -38,12 +40,13 @@ def _learner(view: PublicView, noise: float, records: int, start: np.ndarray) ->
 
 
 def test_one_parameter_by_hand():
-    """Σ = 0.5, H = 2, scatter 3 over 8 records, noise 1, doubt 5/8: V = 2.
+    """Σ = 0.5, H = 2, scatter 3 over 8 records, noise 1, doubt 4/8, (½·½)·(½ + ½)/2 of bending: V = 2.
 
     The step is ΣH/(H²Σ + V)·(3 − 1) = 1/(2 + 2)·2 = 0.5.
     """
     one = np.ones((1, 1))
-    view = PublicView(0.5 * one, 2 * one, 3 * one, np.ones(1), 0.625 * one)
+    view = PublicView(0.5 * one, 2 * one, 3 * one, np.ones(1), 0.5 * one, 0.5 * one, 2)
+    assert view.bending(0.5 * one) == pytest.approx(0.125 * one)
     learner = _learner(view, 1.0, 8, np.array([10.0]))
     learner.tell(0, np.array([3.0]))
     np.testing.assert_allclose(learner.model, [9.5])
@@ -52,13 +55,81 @@ def test_one_parameter_by_hand():
     assert learner.expected_gain(2 * one) == pytest.approx(0.25)
 
 
+def test_two_questions_by_hand():
+    """As above with noise 1 in each of two answers, and no bending: V = 1 + 2·(3/8 + 5/8) = 3.
+
+    First B = 1/(2 + 3) = 1/5 and Σ = ½ − ⅕ = 3/10; then B = 0.6/(1.2 + 3) = 1/7 and Σ = 0.3 − 0.6/7.
+    """
+    one = np.ones((1, 1))
+    view = PublicView(0.5 * one, 2 * one, 3 * one, np.ones(1), 0.625 * one, 0 * one, 1)
+    learner = _learner(view, 1.0, 8, np.array([10.0]), horizon=2)
+    learner.tell(0, np.array([3.0]))
+    np.testing.assert_allclose(learner.model, [9.6])
+    assert not learner.finished
+    learner.tell(0, np.array([2.4]))
+    np.testing.assert_allclose(learner.model, [9.4])
+    assert learner.finished
+    assert learner.expected_gain(2 * one) == pytest.approx(0.5 - 0.3 + 0.6 / 7)
+
+
+def test_what_is_left_after_several_questions_is_as_computed():
+    """Chance in the owners' records is the same in every answer, the noise is not: drawn many times."""
+    random = np.random.default_rng(3)
+    p, n, noise, rounds, times = 2, 50, 0.3, 4, 4_000
+    covariance, curvature, scatter = (
+        r @ r.T + 0.1 * np.eye(p) for r in random.standard_normal((3, p, p))
+    )
+    nothing = np.zeros((p, p))
+    view = PublicView(covariance, curvature, scatter, np.zeros(p), nothing, nothing, 1)
+    off = []
+    for best, chance in zip(
+        random.multivariate_normal(np.zeros(p), covariance, times),
+        random.multivariate_normal(np.zeros(p), scatter / n, times),
+        strict=True,
+    ):
+        learner = _learner(view, noise, n, np.zeros(p), rounds)
+        while not learner.finished:
+            blur = chance + np.sqrt(noise / p) * random.standard_normal(p)
+            learner.tell(0, curvature @ (learner.model - best) + blur)
+        off.append(learner.model - best)
+    left = np.mean([np.outer(d, d) for d in off], axis=0)
+    gain = learner.expected_gain(curvature)
+    assert 0.5 * np.sum(curvature * (covariance - left)) == pytest.approx(gain, rel=0.05)
+    assert 0.5 * np.sum(curvature * left) < 0.5 * np.sum(curvature * covariance) - 0.9 * gain
+
+
+@pytest.mark.parametrize(
+    ("loss", "share"),
+    [(Squared(), 0.1), (Clipped(Squared(), 2.0), 0.4), (Logistic(), 0.9)],
+    ids=["squared", "clipped", "logistic"],
+)
+def test_with_little_noise_more_questions_come_nearer(loss, share):
+    """One step is as wrong as the curvature of 60 public rows is; the next ones mend it."""
+    reached = {}
+    for horizon in (1, 3):
+        one = plan(
+            loss, "blended-step", n=4000, horizon=horizon, epsilon=1e4, ridge=1e-6, begin="tuned"
+        )
+        owners = [_population(4000, seed, labels=loss.labels) for seed in range(3)]
+        data = {f"owner {i}": risk_of(one.problem.loss, *each) for i, each in enumerate(owners)}
+        costs = []
+        for seed in range(20):
+            rows = RowRisk(
+                one.problem.fitness_loss, *_population(60, 70 + seed, labels=loss.labels)
+            )
+            costs.append(simulate(one.informed_by(survey(one.problem, rows)), data, runs=2).mean)
+        reached[horizon] = np.mean(costs)
+    assert reached[3] < share * reached[1]
+
+
 def test_it_is_the_mean_of_what_bayes_rule_believes():
     """θ* ~ N(θ₀, Σ), answer = H(θ₀ − θ*) + blur: the joint normal, conditioned by brute force."""
     random = np.random.default_rng(0)
     p, n, noise = 3, 400, 0.7
     roots = [random.standard_normal((p, p)) for _ in range(4)]
     covariance, curvature, scatter, doubt = (r @ r.T + 0.1 * np.eye(p) for r in roots)
-    view = PublicView(covariance, curvature, scatter, random.standard_normal(p), doubt)
+    nothing = np.zeros((p, p))
+    view = PublicView(covariance, curvature, scatter, random.standard_normal(p), doubt, nothing, 1)
     learner = _learner(view, noise, n, np.zeros(p))
     answer = random.standard_normal(p)
     learner.tell(0, answer)
@@ -172,11 +243,11 @@ def test_how_far_a_public_model_is_off_is_as_computed():
     np.testing.assert_allclose(np.diag(measured), np.diag(expected), rtol=0.25)
 
 
-def test_it_needs_public_rows_and_one_round():
+def test_it_needs_public_rows_and_few_rounds():
     with pytest.raises(TreatyError, match="begins at a model of public rows"):
         plan(Squared(), "blended-step", begin="zero").learner()
-    with pytest.raises(TreatyError, match="asks once: its horizon is 1, not 3"):
-        replace(plan(Squared(), "blended-step", begin="zero"), horizon=3).learner()
+    with pytest.raises(TreatyError, match="its horizon is at most 100, not 101"):
+        replace(plan(Squared(), "blended-step", begin="zero"), horizon=101).learner()
 
 
 def test_what_clipping_does_is_as_uncertain_as_computed():
@@ -192,7 +263,7 @@ def test_what_clipping_does_is_as_uncertain_as_computed():
         view = view_of(shape, rows, theta, np.zeros((4, 4)))
         answered = wide.with_loss(shape.loss).gradient(theta)
         errors.append(answered - view.answer - view.curvature @ (theta - best))
-        told.append(view.doubt)
+        told.append(view.doubt + view.bending(view.covariance))
     spread = np.cov(np.array(errors).T)
     assert np.trace(spread) == pytest.approx(np.trace(np.mean(told, axis=0)), rel=0.35)
 

@@ -67,6 +67,7 @@ def init(
         treaty init flights/public.parquet --public --target arr_delay --by dest --out draft.toml
     """
     from treaty.records import open_source
+    from treaty.settings import Limits
     from treaty.terms import loads
     from treaty.terms.draft import blank_draft, draft
 
@@ -97,7 +98,7 @@ def init(
     if planned:
         try:
             with waiting("planning", quiet=as_json):
-                plan_into(out, document, open_source(data), seconds=seconds)
+                plan_into(out, document, open_source(data), Limits(seconds=seconds))
         except TreatyError as error:
             not_planned = f" (not planned: {error})"
     if as_json:

@@ -7,10 +7,11 @@ import typer
 
 from treaty.cli.options import Json, OwnLosses, TreatyFile
 from treaty.cli.output import check_writable, console, print_json, table, waiting
+from treaty.errors import TreatyError
 
 if TYPE_CHECKING:
     from treaty.records import Source
-    from treaty.settings import Candidate
+    from treaty.settings import Candidate, Limits
     from treaty.settings.expecting import Judge
     from treaty.settings.rivals import Rival
     from treaty.terms import Treaty
@@ -27,6 +28,23 @@ def plan(
     delta: Annotated[
         float, typer.Option("--delta", min=0.0, max=0.01, help="Allow every party this δ.")
     ] = 0.0,
+    asynchronous: Annotated[
+        bool, typer.Option("--asynchronous", help="Owners are met one at a time.")
+    ] = False,
+    method: Annotated[
+        str | None, typer.Option("--method", metavar="NAME", help="Use this method and no other.")
+    ] = None,
+    most_rounds: Annotated[
+        int, typer.Option("--max-rounds", min=1, metavar="T", help="No more rounds than that.")
+    ] = 1_000,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep",
+            metavar="LEVER",
+            help="Leave as the draft has it: bounds, knots, categories, basis, rounds, weights or ridge.",
+        ),
+    ] = None,
     seconds: Annotated[
         float, typer.Option("--time", min=1.0, metavar="SECONDS", help="Search no longer.")
     ] = 60.0,
@@ -51,13 +69,23 @@ def plan(
         treaty plan draft.toml --stand-in public.parquet --out treaty.toml
     """
     import treaty as t
+    from treaty.settings import Limits
     from treaty.settings.rivals import papers as of_papers
     from treaty.settings.rivals import rivals
 
+    if asynchronous and method not in (None, "one-at-a-time"):
+        raise TreatyError(f"--asynchronous goes with one-at-a-time, not with {method}")
     check_writable(out)
     draft = t.load(treaty)
+    limits = Limits(
+        delta,
+        "one-at-a-time" if asynchronous else method,
+        most_rounds,
+        frozenset(keep or ()),
+        seconds,
+    )
     with waiting("planning", quiet=as_json):
-        found, judge = plan_into(out, draft, t.open_source(stand_in), delta=delta, seconds=seconds)
+        found, judge = plan_into(out, draft, t.open_source(stand_in), limits)
         others = rivals(found, judge)
         if papers:
             others += of_papers(draft, judge)
@@ -74,7 +102,7 @@ def plan(
 
 
 def plan_into(
-    out: Path, draft: "Treaty", public: "Source", *, delta: float = 0.0, seconds: float = 60.0
+    out: Path, draft: "Treaty", public: "Source", limits: "Limits"
 ) -> "tuple[Candidate, Judge]":
     """Plan a draft on public rows and write it; interrupted, the best so far."""
     from treaty.settings import planning
@@ -85,7 +113,7 @@ def plan_into(
     judge = Judge(public, [*draft.features, draft.target.column])
     found: Candidate | None = None
     try:
-        for candidate in planning.planned(draft, judge, delta=delta, seconds=seconds):
+        for candidate in planning.planned(draft, judge, limits):
             found = candidate
     except KeyboardInterrupt:
         if found is None:

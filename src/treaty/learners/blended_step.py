@@ -1,5 +1,6 @@
-"""One question at the public model; the answers are blended with what public rows tell."""
+"""A few questions, from the public model on; the answers are blended with what public rows tell."""
 
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -11,19 +12,27 @@ from treaty.fitness.threads import on_one_thread
 from treaty.learners.learner import Brief, Learner
 from treaty.questions import MeanGradient, Question
 
+MOST_ROUNDS = 100
+"""Each round costs a matrix of p × p, and the noise of all of them grows with their number."""
+
 
 class BlendedStep(Learner):
-    """Everybody is asked once, at the public model θ₀; then one step, as long as the answer deserves.
+    """Everybody is asked at the public model θ₀; then one step, as long as the answer deserves.
 
-        θ = Π_Θ[θ₀ − ΣH(HΣH + V)⁻¹(ḡ − ḡ₀)]
+        θ ← Π_Θ[θ − ΣH(HΣH + V)⁻¹(ḡ − ḡ₀)],   Σ ← Σ − ΣH(HΣH + V)⁻¹HΣ
 
-    ḡ is the owners' mean answer, and ḡ₀ what it would be if θ₀ were the best model (0, but for what
-    clipping does to the public rows' own gradients): their difference is H(θ₀ − θ*). Σ is how far θ₀ may
+    ḡ is the owners' mean answer, and ḡ₀ what it would be if θ were the best model (0, but for what
+    clipping does to the public rows' own gradients): their difference is H(θ − θ*). Σ is how far θ may
     be off by chance, V the variance of what blurs the answer: the noise for privacy, chance in the
     owners' records, and that H and ḡ₀ are those of few public rows. So this is the best linear estimate
-    of θ* from public and private evidence (a Kalman filter of one step, a Wiener filter along the
-    eigen-directions of H): with little noise a whole Newton step, with too much of it the public model.
-    All of it is post-processing of one noised answer each.
+    of θ* from public and private evidence (a Kalman filter, along the eigen-directions of H a Wiener
+    filter): with little noise a whole Newton step, with too much of it the public model. All of it is
+    post-processing of noised answers.
+
+    Over a horizon of T this is done T times. That H is of few public rows blurs an answer the less, the
+    nearer θ is: with much noise one question is best, with little of it more. Chance in the owners'
+    records and in ḡ₀ is the same in every round, so each is told T times the variance: together they
+    then tell as much as one answer without other noise.
 
     For any loss, with public rows at hand.
 
@@ -42,17 +51,19 @@ class BlendedStep(Learner):
 
     @classmethod
     def check(cls, problem: Problem, horizon: int) -> None:
-        """Need a horizon of 1."""
-        if horizon != 1:
-            raise TreatyError(f"{cls.name} asks once: its horizon is 1, not {horizon:,}")
+        """Need a short horizon."""
+        if horizon > MOST_ROUNDS:
+            raise TreatyError(
+                f"{cls.name} asks a few times: its horizon is at most {MOST_ROUNDS}, not {horizon:,}"
+            )
 
     @classmethod
     def questions(cls, horizon: int) -> int:
-        """Return 1."""
-        return 1
+        """Return T."""
+        return horizon
 
     def ask(self, bloc: IntArray | int) -> Question:
-        """Ask for the mean gradient at the public model."""
+        """Ask for the mean gradient at the model so far."""
         return MeanGradient(self.model)
 
     def tell(self, bloc: IntArray | int, answer: FloatArray) -> None:
@@ -61,31 +72,38 @@ class BlendedStep(Learner):
         assert view is not None
         # On one thread: told the same, it comes to the same model however many cores there are.
         with on_one_thread():
-            step = (answer - view.answer) @ self._blend().T
+            step = (answer - view.answer) @ self._blends[0][self.round - 1].T
         self.model = self.problem.project(self.model - step)
         self.round += 1
 
     def expected_gain(self, curvature: FloatArray) -> float:
-        """Return by how much the step is expected to lower the mean loss.
+        """Return by how much all steps are expected to lower the mean loss.
 
-        What is left of Σ after the step is Σ − BHΣ, with B = ΣH(HΣH + V)⁻¹, and being off by d costs
-        ½dᵀH₁d.
+        Being off by d costs ½dᵀH₁d, and d has covariance Σ before, and what is left of it afterwards.
 
         Args:
             curvature: H₁, of the mean loss that fitness is measured with.
         """
         view = self.brief.public
         assert view is not None
-        learnt = self._blend() @ view.curvature @ view.covariance
-        return 0.5 * float(np.sum(curvature * learnt.T))
+        with on_one_thread():
+            return 0.5 * float(np.sum(curvature * (view.covariance - self._blends[1])))
 
-    def _blend(self) -> FloatArray:
-        """Return ΣH(HΣH + V)⁻¹, shape (p, p)."""
+    @cached_property
+    def _blends(self) -> tuple[list[FloatArray], FloatArray]:
+        """ΣH(HΣH + V)⁻¹ of every round, each of shape (p, p), and what is left of Σ after the last."""
         view, brief = self.brief.public, self.brief
         assert view is not None
-        p = len(view.curvature)
-        through = view.covariance @ view.curvature
-        blur = brief.noise / p * np.eye(p) + view.scatter / brief.records + view.doubt
-        total = view.curvature @ through + blur
-        total += 1e-12 * float(np.trace(total)) / p * np.eye(p)
-        return np.asarray(np.linalg.solve(total, through.T).T, dtype=np.float64)
+        p, bends, left = len(view.curvature), view.curvature, view.covariance
+        lasting = brief.noise / p * np.eye(p)
+        lasting += brief.horizon * (view.scatter / brief.records + view.doubt)
+        blends: list[FloatArray] = []
+        for _ in range(brief.horizon):
+            through = left @ bends
+            total = bends @ through + lasting + view.bending(left)
+            total += 1e-12 * float(np.trace(total)) / p * np.eye(p)
+            blend = np.asarray(np.linalg.solve(total, through.T).T, dtype=np.float64)
+            left = left - blend @ through.T
+            left = 0.5 * (left + left.T)
+            blends.append(blend)
+        return blends, left

@@ -112,15 +112,20 @@ class Survey:
         other.__dict__["tuned"] = self.tuned  # found once: no clip changes it
         return other
 
-    def view(self, begin: Begin) -> PublicView:
-        """Return what the rows tell about answers at where a learner begins."""
+    def model(self, begin: Begin) -> Tuned:
+        """Return where a learner begins, and the ridge that model was found with."""
         if begin == "tuned":
             found = self.tuned
         else:
-            found = Tuned(self.theta, self.problem.ridge * np.eye(len(self.theta)))
-        theta = self.problem.project(found.theta)
+            theta = self.theta if begin == "public" else np.zeros_like(self.theta)
+            found = Tuned(theta, self.problem.ridge * np.eye(len(self.theta)))
+        return replace(found, theta=self.problem.project(found.theta))
+
+    def view(self, begin: Begin) -> PublicView:
+        """Return what the rows tell about answers at where a learner begins."""
+        found = self.model(begin)
         with on_one_thread():
-            return view_of(self.problem, self.risk, theta, found.pull)
+            return view_of(self.problem, self.risk, found.theta, found.pull)
 
     def geometry(self, start: FloatArray) -> Geometry:
         """Return what the step sizes of a learner that begins at `start` depend on."""

@@ -25,8 +25,9 @@ class PublicView:
         scatter: the covariance of one record's clipped gradient at θ₀, shape (p, p).
         answer: what owners would answer at θ₀ if it were the best model: where gradients are clipped,
             by how much that moves the public rows' own mean gradient.
-        doubt: the covariance of the error in these: curvature, and what clipping does, are known from m
-            rows only.
+        doubt: the covariance of the error in that: what clipping does is known from m rows only.
+        whole: the curvature of the mean loss that fitness is measured with, shape (p, p).
+        rows: m.
     """
 
     covariance: FloatArray
@@ -34,6 +35,21 @@ class PublicView:
     scatter: FloatArray
     answer: FloatArray
     doubt: FloatArray
+    whole: FloatArray
+    rows: int
+
+    def bending(self, covariance: FloatArray) -> FloatArray:
+        """Return the covariance of the error in H(θ − θ*), since H is known from m rows only.
+
+        H is a mean over m rows of matrices h: the covariance of (h − H)(θ − θ*) is about tr(HΣ)·H,
+        whether or not a row is clipped. In any direction it is taken to be as large as one row's worth.
+
+        Args:
+            covariance: Σ, of θ − θ*.
+        """
+        size = float(np.trace(self.whole)) / len(self.whole)
+        wide = self.whole + size * np.eye(len(self.whole))
+        return float(np.sum(self.whole * covariance)) / self.rows * wide
 
 
 def view_of(
@@ -68,15 +84,14 @@ def view_of(
     clipped = answered.gradient(theta)
     bends = public.with_loss(smoothed(problem.loss)).hessian(theta)
     covariance = np.asarray(ratio / m * inverse, dtype=np.float64)
-    # H is a mean over m rows of matrices h: the covariance of (h − H)(θ₀ − θ*) is about tr(HΣ)·H,
-    # whether or not a row is clipped.
-    bending = float(np.trace(curvature @ covariance)) / m * (curvature + m * one_row)
     return PublicView(
         covariance=covariance,
         curvature=bends + problem.ridge * np.eye(len(theta)),
         scatter=answered.gradient_covariance(theta) - np.outer(clipped, clipped),
         answer=clipped - mean - problem.ridge * theta,
-        doubt=_doubt(problem, public, theta, bends @ inverse) / m + bending,
+        doubt=_doubt(problem, public, theta, bends @ inverse) / m,
+        whole=curvature,
+        rows=m,
     )
 
 

@@ -197,8 +197,7 @@ class Plan:
         """Return the plan as a learner with public rows follows it: start, geometry, what they tell."""
         start = self.start
         if self.begin != "zero":
-            model = public.tuned.theta if self.begin == "tuned" else public.theta
-            start = self.problem.project(model)
+            start = self.problem.project(public.model(self.begin).theta)
         at = np.zeros(self.problem.dimension) if start is None else np.atleast_2d(start)[0]
         view = None
         if self.learner_class.needs_public_rows and self.begin != "zero":

@@ -116,8 +116,9 @@ class Hats(Plain):
     def placed(self, numbers: FloatArray) -> "Hats":
         """Return it with its knots at evenly spaced quantiles of public numbers.
 
-        Where quantiles coincide, the widest gaps between knots are halved instead: there are as many
-        knots as the treaty says.
+        Where there are no more different numbers than knots, there is a knot at each of them. Where
+        quantiles coincide, the widest gaps between knots are halved instead: there are as many knots as
+        the treaty says.
         """
         if self.quantiles is None:
             return self
@@ -125,7 +126,9 @@ class Hats(Plain):
         known = np.clip(numbers[~np.isnan(numbers)], low, high)
         if not len(known):
             known = np.array(self.bounds)
-        found = np.unique(np.quantile(known, np.linspace(0.0, 1.0, self.quantiles)))
+        found = np.unique(known)
+        if len(found) > self.quantiles:
+            found = np.unique(np.quantile(known, np.linspace(0.0, 1.0, self.quantiles)))
         apart = np.append(True, np.diff(found) > 1e-6 * (high - low))
         knots = found[apart]
         while len(knots) < self.quantiles:

@@ -12,16 +12,18 @@ import polars as pl
 from treaty.adaptation import OwnRecords, alone
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
-from treaty.fitness import Problem, RowRisk
+from treaty.fitness import Problem, RowRisk, optimum
 from treaty.fitness.curvature import curvature_of
 from treaty.fitness.risk import has_moments
 from treaty.fitness.threads import on_one_thread
 from treaty.learners import Survey, survey
 from treaty.learners.blended_step import BlendedStep
+from treaty.learners.geometry import Begin
 from treaty.losses import Logistic
 from treaty.matrices import absolute, euclidean, scores
 from treaty.records import Counts, Encoder, FrameSource, Source
 from treaty.records.values import as_numbers
+from treaty.settings.rehearsing import rehearsed_cost
 from treaty.settings.three_parts import promised_and_kept
 from treaty.terms import Treaty, encoder_of, fit, plan_of, problem_of
 from treaty.terms.reading import class_weights
@@ -79,8 +81,9 @@ class Judge:
     """Judges treaties by public rows; nothing is computed twice.
 
     The model of the public rows is judged by cross-validation, dictionary, knots and ridge included.
-    What one noised answer of every owner adds to it follows from how far it may be off by chance and
-    from the noise: see `BlendedStep`.
+    What noised answers of the owners add to it follows from how far it may be off by chance and from
+    the noise: for `BlendedStep` in closed form, for any other method by rehearsal on the public rows.
+    A treaty that begins at "public" is judged with its own ridge as part of what is to be low.
 
     Args:
         public: the public rows.
@@ -97,6 +100,7 @@ class Judge:
             )
         order = np.arange(len(self.rows)) % PARTS
         self._part = np.random.default_rng(seed).permutation(order)
+        self.seed = seed
         self._made: dict[object, object] = {}
         self.end = math.inf
         """When to stop, by the monotonic clock."""
@@ -106,7 +110,7 @@ class Judge:
         return self._once(("fitted", *_shape(treaty)), lambda: fit(treaty, FrameSource(self.rows)))
 
     def expected(self, treaty: Treaty) -> Expected:
-        """Return what a treaty's model is expected to cost, for a treaty of one blended question."""
+        """Return what a treaty's model is expected to cost."""
         with on_one_thread():
             gain, excess = self._gain(treaty)
             # Models that judge are of fewer rows than the public model: their excess is larger.
@@ -121,7 +125,7 @@ class Judge:
         """Return the norm of every public row's gradient at the public model, as the noise counts it."""
         found, rows = self.surveyed(treaty), self._encoded(treaty)
         plan = plan_of(self.in_place(treaty))
-        theta = found.problem.project(found.tuned.theta)
+        theta = found.model(_about(treaty)).theta
         slopes = found.problem.fitness_loss.slope(scores(rows.x, theta), rows.y)
         sizes = absolute(rows.x) if plan.mechanism.norm == "l1" else euclidean(rows.x)
         return np.abs(slopes) * sizes
@@ -148,16 +152,22 @@ class Judge:
         return self._once(("rows", *_shape(treaty)), read)
 
     def _gain(self, treaty: Treaty) -> tuple[float, float]:
-        """Return by how much one blended question lowers the mean loss, of the public model's excess."""
+        """Return by how much training lowers the mean loss, and the public model's excess."""
         found = self.surveyed(treaty)
         ready = plan_of(self.in_place(treaty)).informed_by(found)
-        learner, view = ready.learner(), ready.public
-        if not isinstance(learner, BlendedStep) or view is None:
-            raise TreatyError(f"{treaty.training.method}: only blended-step is judged this way")
-        theta = found.problem.project(found.tuned.theta)
+        theta, view = found.model(_about(treaty)).theta, found.view(_about(treaty))
         curvature = curvature_of(found.problem, found.risk, theta)
-        excess = 0.5 * float(np.sum(curvature * view.covariance))
-        gain, unit = learner.expected_gain(curvature), in_unit(treaty)
+        curvature = curvature + found.problem.ridge * np.eye(len(theta))
+        excess, unit = 0.5 * float(np.sum(curvature * view.covariance)), in_unit(treaty)
+        if ready.method != BlendedStep.name:
+            cost = self._once(
+                ("cost", treaty.model_dump_json(exclude={"title", "fitted"})),
+                lambda: rehearsed_cost(ready, found.risk, theta, view.covariance, self.seed),
+            )
+            return (excess - cost) * unit, excess * unit
+        learner = ready.learner()
+        assert isinstance(learner, BlendedStep)
+        gain = learner.expected_gain(curvature)
         if not has_moments(found.problem.fitness_loss):
             gain *= self._kept(treaty)
         return gain * unit, excess * unit
@@ -200,8 +210,13 @@ class Judge:
             settled = fit(treaty, FrameSource(seen))
             problem, encoder = problem_of(settled), encoder_of(settled)
             rows = encoder.rows(problem.fitness_loss, FrameSource(seen))[0]
-            theta = alone(OwnRecords(problem, rows.x, rows.y)).theta
-            losses[judged] = _losses(settled, problem, encoder, theta, self.rows.filter(judged))
+            if _about(treaty) == "public":
+                theta = optimum(problem, rows).theta
+                penalty = float(problem.penalty(theta)) * in_unit(treaty)
+            else:
+                theta, penalty = alone(OwnRecords(problem, rows.x, rows.y)).theta, 0.0
+            told = _losses(settled, problem, encoder, theta, self.rows.filter(judged))
+            losses[judged] = told + penalty
         return losses
 
     def _once(self, key: object, make: Callable[[], Made]) -> Made:
@@ -241,6 +256,11 @@ def in_unit(treaty: Treaty) -> float:
     return 1.0 if treaty.target.bounds is None else treaty.target.scaling[1] ** 2
 
 
+def _about(treaty: Treaty) -> Begin:
+    """Return around which model of the public rows a treaty is judged."""
+    return "public" if treaty.training.start == "public" else "tuned"
+
+
 def _shape(treaty: Treaty) -> tuple[str, ...]:
     """Return what tells treaties apart whose public models differ: not clip, noise or parties."""
     loss = treaty.loss.model_copy(update={"clip": None})
@@ -250,4 +270,5 @@ def _shape(treaty: Treaty) -> tuple[str, ...]:
         treaty.target.model_dump_json(),
         treaty.dictionary.model_dump_json(),
         loss.model_dump_json(),
+        _about(treaty),
     )

@@ -2,21 +2,26 @@
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from treaty.errors import TreatyError
+from treaty.learners.blended_step import BlendedStep
 from treaty.records import SourceLike, open_source
 from treaty.settings.expecting import Expected, Judge
 from treaty.settings.levers import (
     Basis,
+    Bounds,
     Categories,
     Knots,
     Lever,
+    Method,
     NoiseKind,
     Option,
+    Rounds,
     Weighing,
-    one_question,
+    under,
     with_best_clip,
 )
 from treaty.terms import Treaty
@@ -72,11 +77,57 @@ class Candidate:
         return self.expected.gain > NOTHING * self.expected.loss
 
 
+@dataclass(frozen=True)
+class Limits:
+    """What a plan has to keep to.
+
+    Args:
+        delta: δ that every party allows; 0 for pure ε.
+        method: the only method it may use; None for whichever is best.
+        most_rounds: no more rounds than that.
+        keep: names of levers that are left as the draft has them: bounds, knots, categories, basis,
+            rounds, weights; and "ridge", which makes the draft's own ridge part of what is to be low.
+        seconds: after so long no further way is tried.
+    """
+
+    delta: float = 0.0
+    method: str | None = None
+    most_rounds: int = 1_000
+    keep: frozenset[str] = frozenset()
+    seconds: float = 60.0
+
+    KEEPABLE: ClassVar[tuple[str, ...]] = (
+        *("bounds", "knots", "categories", "basis", "rounds", "weights", "ridge"),
+    )
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.delta < 1:
+            raise TreatyError(f"`delta` must lie between 0 and 1, not {self.delta:g}")
+        if self.most_rounds < 1:
+            raise TreatyError(f"at least one round is needed, not {self.most_rounds:,}")
+        unknown = sorted(self.keep - set(self.KEEPABLE))
+        if unknown:
+            raise TreatyError(
+                f"a plan cannot keep {', '.join(unknown)}: it can keep {', '.join(self.KEEPABLE)}"
+            )
+
+    def levers(self, draft: Treaty) -> list[Lever]:
+        """Return the levers that may be moved, in the order in which they are tried."""
+        found: list[Lever] = [Knots(), Bounds(draft), Categories(), Basis()]
+        found += [NoiseKind(self.delta), Weighing(), Rounds(self.most_rounds)]
+        if self.method is None and "basis" not in self.keep and "ridge" not in self.keep:
+            found.append(Method())
+        return [lever for lever in found if lever.name not in self.keep]
+
+
 def plan(
     treaty: Treaty,
     public: SourceLike,
     *,
     delta: float = 0.0,
+    method: str | None = None,
+    most_rounds: int = 1_000,
+    keep: Collection[str] = (),
     seconds: float = 60.0,
     seed: int = 0,
 ) -> Iterator[Candidate]:
@@ -88,6 +139,9 @@ def plan(
         treaty: the draft.
         public: public rows.
         delta: δ that every party allows; 0 for pure ε.
+        method: the only method it may use; None for whichever is best.
+        most_rounds: no more rounds than that.
+        keep: levers that are left as the draft has them; see `Limits`.
         seconds: after so long no further way is tried.
         seed: of the cuts that ways are compared on.
 
@@ -96,20 +150,23 @@ def plan(
             print(candidate.expected.error)
     """
     judge = Judge(open_source(public), [*treaty.features, treaty.target.column], seed)
-    yield from planned(treaty, judge, delta=delta, seconds=seconds)
+    yield from planned(treaty, judge, Limits(delta, method, most_rounds, frozenset(keep), seconds))
 
 
-def planned(
-    treaty: Treaty, judge: Judge, *, delta: float = 0.0, seconds: float = 60.0
-) -> Iterator[Candidate]:
+def planned(treaty: Treaty, judge: Judge, limits: Limits) -> Iterator[Candidate]:
     """Find good settings with a judge that is there already; see `plan`."""
-    if not 0 <= delta < 1:
-        raise TreatyError(f"`delta` must lie between 0 and 1, not {delta:g}")
-    end = time.monotonic() + seconds
-    first = next(Basis().options(one_question(treaty), judge))
-    best = _with_clip(first.treaty, judge)
+    end = time.monotonic() + limits.seconds
+    begin = under(
+        treaty,
+        limits.method or BlendedStep.name,
+        limits.most_rounds,
+        keeps_ridge="ridge" in limits.keep,
+    )
+    if "basis" not in limits.keep:
+        begin = next(Basis().options(begin, judge)).treaty
+    best = _with_clip(begin, judge)
     yield best
-    levers: Sequence[Lever] = (Knots(), Categories(), Basis(), NoiseKind(delta), Weighing())
+    levers = limits.levers(treaty)
     judge.end = end
     try:
         for _ in range(PASSES):
@@ -143,7 +200,7 @@ def _pulled(lever: Lever, best: Candidate, judge: Judge) -> Candidate:
     lowest = min((candidate for _, candidate in found), key=lambda c: c.expected.loss)
     if best.expected.loss < lowest.expected.loss:
         lowest = best
-    good = [each for each in found if _as_good(each[1], lowest)]
+    good = [each for each in found if _as_good(each[1], lowest, lever.ordered)]
     if not good or good[0][1].treaty == best.treaty:
         return best
     option, candidate = good[0]
@@ -158,9 +215,9 @@ def _pulled(lever: Lever, best: Candidate, judge: Judge) -> Candidate:
     return replace(candidate, steps=(*best.steps, step))
 
 
-def _as_good(candidate: Candidate, lowest: Candidate) -> bool:
+def _as_good(candidate: Candidate, lowest: Candidate, ordered: bool) -> bool:
     apart, error = candidate.expected.above(lowest.expected)
-    return apart <= max(error, NOTHING * lowest.expected.loss)
+    return apart <= max(error if ordered else 0.0, NOTHING * lowest.expected.loss)
 
 
 def _with_clip(treaty: Treaty, judge: Judge) -> Candidate:

@@ -31,10 +31,17 @@ def promised_and_kept(
     learner = BlendedStep(replace(learner.brief, records=asked.n))
     before = learner.model
     curvature = curvature_of(found.problem, found.risk, before)
+    curvature = curvature + found.problem.ridge * np.eye(len(before))
     promised = learner.expected_gain(curvature)
     random = np.random.default_rng(seed)
-    noise = np.sqrt(learner.brief.noise / len(before)) * random.standard_normal(len(before))
-    learner.tell(0, asked.with_loss(found.problem.loss).gradient(before) + noise)
+    records, size = asked.with_loss(found.problem.loss), np.sqrt(learner.brief.noise / len(before))
+    while not learner.finished:
+        noise = size * random.standard_normal(len(before))
+        learner.tell(0, records.gradient(learner.model) + noise)
     loss = found.problem.fitness_loss
     rows = judged.with_loss(loss)
-    return promised, float(rows.value(before)) - float(rows.value(learner.model))
+    was, became = (
+        float(rows.value(model)) + float(found.problem.penalty(model))
+        for model in (before, learner.model)
+    )
+    return promised, was - became

@@ -13,6 +13,8 @@ from treaty.records import Counts, Source
 from treaty.records.values import as_number, as_numbers
 
 MOST_CATEGORIES = 200
+FEW_TEXTS = 50
+"""A column of so few texts is one of categories, even if they look like numbers."""
 OFTEN = 3
 """A text that fewer of the rows have is no category."""
 ROWS_READ = 200_000
@@ -80,7 +82,10 @@ def draft(
     if frame.height < 2:
         raise TreatyError(f"{source.label}: too few rows to draft a treaty from")
     labels = _two_labels(frame[target])
-    parts = [_HEAD.format(file=Path(source.place).name), _features(frame, skip={target, by})]
+    parts = [
+        _HEAD.format(file=Path(source.place).name),
+        _features(frame, source.has_types, {target, by}),
+    ]
     if labels is not None:
         parts.append(_LABEL_TARGET.format(column=json.dumps(target), labels=json.dumps(labels)))
         parts.append(_MIDDLE.format(loss="logistic"))
@@ -108,7 +113,8 @@ def _first_rows(source: Source) -> pl.DataFrame:
     return pl.concat(taken) if taken else pl.DataFrame(schema=source.schema)
 
 
-def _features(frame: pl.DataFrame, skip: set[str | None]) -> str:
+def _features(frame: pl.DataFrame, has_types: bool, skip: set[str | None]) -> str:
+    """Return the columns as a treaty writes them. Where columns have types, few texts are categories."""
     lines: list[str] = []
     for column in frame.columns:
         if column in skip:
@@ -119,7 +125,7 @@ def _features(frame: pl.DataFrame, skip: set[str | None]) -> str:
         name = json.dumps(column)
         if distinct < 2:
             lines.append(f"# {column} is left out: it is constant here.\n")
-        elif numbers is not None:
+        elif numbers is not None and not (has_types and _few_texts(values)):
             low, high = _outward(numbers)
             log = "\nlog1p = true" if _skewed(numbers) else ""
             lines.append(f'[features.{name}]\nkind = "number"\nbounds = [{low}, {high}]{log}\n')
@@ -131,6 +137,10 @@ def _features(frame: pl.DataFrame, skip: set[str | None]) -> str:
     if not any(line.startswith("[") for line in lines):
         raise TreatyError("no column of this file can be a feature")
     return "\n".join(lines)
+
+
+def _few_texts(values: pl.Series) -> bool:
+    return values.dtype == pl.String and values.n_unique() <= FEW_TEXTS
 
 
 def _categories(values: pl.Series) -> list[str]:

@@ -18,6 +18,7 @@ class Categories(Lever):
 
     name: ClassVar[str] = "categories"
     line: ClassVar[str] = "features"
+    ordered: ClassVar[bool] = False
 
     def options(self, treaty: Treaty, judge: Judge) -> Iterator[Option]:
         """Return few categories, more, and then all that the treaty lists."""

@@ -11,6 +11,8 @@ QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 
 def with_best_clip(treaty: Treaty, judge: Judge) -> tuple[Treaty, float]:
     """Return a treaty with the clip that lets most be learnt, and which share of gradients it leaves."""
+    if treaty.loss.clip is None:
+        return treaty, 1.0
     sizes = judge.gradient_sizes(treaty)
     best: tuple[float, Treaty, float] | None = None
     for share in QUANTILES:

@@ -30,14 +30,19 @@ class Knots(Lever):
             with_features(treaty, {n: _straight(treaty.features[n]) for n in bent}),
             "straight lines",
         )
+        last: dict[str, int] = {}
         for number in NUMBERS:
             if len(judge.rows) < 10 * number:
                 return
-            made = {n: _hats(treaty.features[n], number) for n in bent if distinct[n] > number}
-            if not made:
+            knots = {n: min(number, distinct[n]) for n in bent}
+            if knots == last:
                 return
-            straight = {n: _straight(treaty.features[n]) for n in bent if n not in made}
-            yield Option(with_features(treaty, {**straight, **made}), f"hats at {number} quantiles")
+            last = knots
+            made = {
+                n: _hats(treaty.features[n], k) if k > 2 else _straight(treaty.features[n])
+                for n, k in knots.items()
+            }
+            yield Option(with_features(treaty, made), f"hats at {number} quantiles")
 
 
 def _distinct(judge: Judge, column: str) -> int:

@@ -35,6 +35,9 @@ class Lever(ABC):
     name: ClassVar[str]
     line: ClassVar[str]
     """Where in a treaty it is written, such as "dictionary.standardise"."""
+    ordered: ClassVar[bool] = True
+    """Whether its ways get longer or costlier: then the first is taken that chance does not tell from
+    the best."""
 
     @abstractmethod
     def options(self, treaty: Treaty, judge: Judge) -> Iterator[Option]:

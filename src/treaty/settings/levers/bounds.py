@@ -1,0 +1,64 @@
+"""Bounds of numbers: tight ones tame rare extremes and cost less noise; wide ones let them count."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from treaty.records import Counts, Hats, Number
+from treaty.records.values import as_numbers
+from treaty.settings.expecting import Judge
+from treaty.settings.levers.lever import Lever, Option, with_features
+from treaty.terms import Treaty
+
+OUTSIDE = (0.001, 0.01, 0.05)
+"""Shares of public rows that lie below the lower bound, and as many above the upper one."""
+
+
+class Bounds(Lever):
+    """All numbers clamped as the draft says, or at quantiles of the public rows.
+
+    Args:
+        drafted: the draft, whose own bounds are one way.
+    """
+
+    name: ClassVar[str] = "bounds"
+    line: ClassVar[str] = "features"
+    ordered: ClassVar[bool] = False
+
+    def __init__(self, drafted: Treaty) -> None:
+        self._drafted = {
+            name: feature.bounds
+            for name, feature in drafted.features.items()
+            if isinstance(feature, Number) or (isinstance(feature, Hats) and feature.knots is None)
+        }
+
+    def options(self, treaty: Treaty, judge: Judge) -> Iterator[Option]:
+        """Return the draft's bounds, then tighter and tighter ones."""
+        if not self._drafted:
+            return
+        yield Option(_within(treaty, self._drafted), "as drafted")
+        for share in OUTSIDE:
+            if share * len(judge.rows) < 1:
+                continue
+            found = {name: _quantiles(judge, name, share) for name in self._drafted}
+            tight = {n: found[n] or drafted for n, drafted in self._drafted.items()}
+            if tight != self._drafted:
+                words = f"{100 * share:g}% of public rows outside on either side"
+                yield Option(_within(treaty, tight), words)
+
+
+def _within(treaty: Treaty, bounds: dict[str, tuple[float, float]]) -> Treaty:
+    changed = {
+        name: treaty.features[name].model_copy(update={"bounds": pair})
+        for name, pair in bounds.items()
+    }
+    return with_features(treaty, changed)
+
+
+def _quantiles(judge: Judge, column: str, share: float) -> tuple[float, float] | None:
+    """Return the bounds that leave a share outside on either side; None where they are one value."""
+    numbers = as_numbers(column, judge.rows[column], Counts())
+    low, high = np.quantile(numbers[np.isfinite(numbers)], [share, 1 - share])
+    bounds = float(f"{low:.4g}"), float(f"{high:.4g}")
+    return bounds if bounds[0] < bounds[1] else None

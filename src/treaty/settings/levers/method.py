@@ -1,0 +1,131 @@
+"""The method: a few questions at the public model, one noised statistic, or one owner at a time."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from treaty.errors import TreatyError
+from treaty.learners import method_named
+from treaty.learners.blended_step import BlendedStep
+from treaty.learners.one_at_a_time import OneAtATime
+from treaty.learners.one_shot import OneShot
+from treaty.records import DictionaryTerms
+from treaty.records.fitting import encoded_columns
+from treaty.settings.expecting import Judge
+from treaty.settings.levers.lever import Lever, Option
+from treaty.terms import Treaty
+
+ROOM = 10.0
+"""Θ is a box so large that it does not matter; where gradients are clipped it costs no noise."""
+RIDGE = 1e-6
+NUMBERS = (1, 2, 3, 5)
+"""How often everybody is asked."""
+MEETINGS = (1, 2, 4, 8)
+"""How often each owner is met, one at a time."""
+MOST_MOMENTS = 40
+"""With more columns than that, one noised statistic is noise."""
+
+
+class Method(Lever):
+    """A few questions at the public model, or one noised statistic that answers all questions."""
+
+    name: ClassVar[str] = "method"
+    line: ClassVar[str] = "training.method"
+
+    def options(self, treaty: Treaty, judge: Judge) -> Iterator[Option]:
+        """Return the treaty as it is, then one noised statistic, for squared loss and few columns."""
+        yield Option(treaty, "questions at the public model")
+        width = len(encoded_columns(judge.fitted(treaty).features))
+        if treaty.loss.name == "squared" and width <= MOST_MOMENTS:
+            yield Option(_with_moments(treaty, width), "one noised statistic")
+
+
+class Rounds(Lever):
+    """One question, or a few: more mend what few public rows get wrong, and cost noise.
+
+    Args:
+        most: no more rounds than that.
+    """
+
+    name: ClassVar[str] = "rounds"
+    line: ClassVar[str] = "training.horizon"
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+
+    def options(self, treaty: Treaty, judge: Judge) -> Iterator[Option]:
+        """Return few rounds, then more."""
+        if treaty.training.method == OneShot.name:
+            return
+        for changed in _over(treaty, self._most):
+            number = changed.training.horizon
+            yield Option(changed, "one round" if number == 1 else f"{number} rounds")
+
+
+def under(treaty: Treaty, method: str, most_rounds: int, *, keeps_ridge: bool) -> Treaty:
+    """Return a treaty trained with a method from the public model on, every gradient clipped.
+
+    Args:
+        treaty: the treaty.
+        method: the method.
+        most_rounds: no more rounds than that.
+        keeps_ridge: whether the treaty's own ridge is part of what is learnt. If not, the public model
+            has a ridge by cross-validation, and there is hardly any besides.
+    """
+    method_named(method)
+    training = treaty.training.model_copy(
+        update={
+            "method": method,
+            "start": "public" if keeps_ridge else "tuned",
+            "parameters": {},
+            "blocs": (),
+            "frequency_scaling": "off",
+        }
+    )
+    loss = treaty.loss.model_copy(update={"clip": treaty.loss.clip or 1.0, "clip_norm": None})
+    if not keeps_ridge:
+        loss = loss.model_copy(update={"ridge": RIDGE, "theta_max": ROOM})
+    changed = treaty.model_copy(update={"training": training, "loss": loss, "fitted": None})
+    if method == OneShot.name:
+        return _with_moments(changed, None)
+    return next(_over(changed, most_rounds))
+
+
+def _over(treaty: Treaty, most: int) -> Iterator[Treaty]:
+    """Return the treaty with few rounds, then with more."""
+    method = treaty.training.method
+    one_by_one = not method_named(method).synchronous
+    # The papers' methods ask T − 1 times.
+    unasked = 0 if method in (BlendedStep.name, OneAtATime.name) else 1
+    found = False
+    for number in MEETINGS if one_by_one else NUMBERS:
+        horizon = number * len(treaty.parties) if one_by_one else number + unasked
+        if horizon > most:
+            break
+        found = True
+        cap = number if one_by_one else None
+        yield treaty.model_copy(
+            update={
+                "training": treaty.training.model_copy(update={"horizon": horizon}),
+                "parties": tuple(p.model_copy(update={"answers": cap}) for p in treaty.parties),
+            }
+        )
+    if not found:
+        raise TreatyError(f"{method} needs more than {most:,} rounds among these parties")
+
+
+def _with_moments(treaty: Treaty, width: int | None) -> Treaty:
+    """Return a treaty in which everybody gives its moments once, of whitened columns."""
+    training = treaty.training.model_copy(
+        update={"method": OneShot.name, "horizon": 1, "start": "zero"}
+    )
+    changed: dict[str, object] = {
+        "training": training,
+        "loss": treaty.loss.model_copy(update={"clip": None}),
+        "parties": tuple(p.model_copy(update={"answers": None}) for p in treaty.parties),
+    }
+    if width is not None:
+        norm = "l1" if treaty.training.mechanism == "laplace" else "l2"
+        changed["dictionary"] = DictionaryTerms(
+            standardise="public", components=width, whiten=True, radius_quantile=0.95, norm=norm
+        )
+    return treaty.model_copy(update=changed)
