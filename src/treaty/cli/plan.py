@@ -42,7 +42,7 @@ def plan(
         typer.Option(
             "--keep",
             metavar="LEVER",
-            help="Leave as the draft has it: bounds, knots, categories, basis, rounds, weights or ridge.",
+            help="Leave as drafted: bounds, knots, categories, basis, rounds, weights or ridge.",
         ),
     ] = None,
     seconds: Annotated[

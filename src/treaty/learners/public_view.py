@@ -58,9 +58,10 @@ def view_of(
     """Return what public rows tell about answers at θ₀.
 
     A model that minimises the mean loss and ½(θ − a)ᵀK(θ − a) over m rows lies about the optimum with
-    covariance (c/m)(H + K)⁻¹, where the covariance of one record's gradient is about c times the
-    curvature H, and K stands for what was believed before. c is raised for what the model has fitted
-    already: (1 − k/m)⁻² with k = tr((H + K)⁻¹H), as generalised cross-validation does.
+    covariance (c/m)(H + K)⁻¹(H + K − λI)(H + K)⁻¹, where the covariance of one record's gradient is
+    about c times the curvature H. λ is the problem's own ridge, which the optimum has as well; what K
+    is beyond it stands for what was believed before. c is raised for what the model has fitted already:
+    (1 − k/m)⁻² with k = tr((H + K)⁻¹H), as generalised cross-validation does.
 
     Args:
         problem: what is learnt; its loss is the clipped one that owners answer with.
@@ -83,7 +84,8 @@ def view_of(
     answered = public.with_loss(problem.loss)
     clipped = answered.gradient(theta)
     bends = public.with_loss(smoothed(problem.loss)).hessian(theta)
-    covariance = np.asarray(ratio / m * inverse, dtype=np.float64)
+    chance = curvature + pull + one_row - problem.ridge * np.eye(len(theta))
+    covariance = np.asarray(ratio / m * inverse @ chance @ inverse, dtype=np.float64)
     return PublicView(
         covariance=covariance,
         curvature=bends + problem.ridge * np.eye(len(theta)),

@@ -15,6 +15,11 @@ from treaty.records.hats import Hats
 from treaty.records.sources import Source
 from treaty.records.values import as_numbers
 
+FLAT = 1e-6
+"""A component whose spread is at most this share of the largest is rounding, and is not whitened."""
+ENOUGH = 1e-3
+"""A component with a variance above this share of the largest varies enough to count."""
+
 
 def bounds_dictionary(terms: DictionaryTerms, features: Mapping[str, Feature]) -> Dictionary:
     """Return the dictionary that needs no public rows: it maps bounds to [−1, 1]."""
@@ -136,6 +141,14 @@ def _from_bounds(features: Mapping[str, Feature]) -> tuple[FloatArray, FloatArra
     return np.array(centre), np.array(scale)
 
 
+def varying(encoded: FloatArray) -> int:
+    """Return how many principal components of encoded rows vary enough to be whitened."""
+    spread = encoded.std(axis=0)
+    z = (encoded - encoded.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    values = np.linalg.eigvalsh(np.atleast_2d(np.cov(z, rowvar=False, bias=True)))
+    return max(1, int(np.sum(values > ENOUGH * values[-1])))
+
+
 def _principal(z: FloatArray, components: int, whiten: bool) -> FloatArray:
     """Return the leading principal directions, each with its largest entry positive."""
     values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(z, rowvar=False, bias=True)))
@@ -145,7 +158,7 @@ def _principal(z: FloatArray, components: int, whiten: bool) -> FloatArray:
     directions = directions * np.sign(directions[np.arange(len(order)), largest])[:, None]
     if whiten:
         spread = np.sqrt(np.maximum(values[order], 0.0))
-        flat = np.flatnonzero(spread <= 1e-9 * spread[0])
+        flat = np.flatnonzero(spread <= FLAT * spread[0])
         if len(flat) or spread[0] == 0:
             raise TreatyError(
                 f"the public rows have only {len(order) - len(flat)} components that vary, so "

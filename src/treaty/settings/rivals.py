@@ -34,7 +34,7 @@ class Rival:
 def rivals(found: Candidate, judge: Judge) -> list[Rival]:
     """Return what needs no rehearsal: the public rows, a curator, no privacy."""
     treaty = found.treaty
-    curated = judge.expected(_under_a_curator(treaty)).error
+    curated = judge.expected(under_a_curator(treaty)).error
     return [
         Rival("the public rows only", found.expected.public_error),
         Rival("one trusted curator at the smallest ε", curated),
@@ -76,7 +76,8 @@ def papers(draft: Treaty, judge: Judge) -> list[Rival]:
     return made
 
 
-def _under_a_curator(treaty: Treaty) -> Treaty:
+def under_a_curator(treaty: Treaty) -> Treaty:
+    """Return the treaty with one curator who holds all records, at the smallest ε."""
     epsilon = min(party.epsilon for party in treaty.parties)
     delta = max(party.delta for party in treaty.parties)
     records = sum(party.records for party in treaty.parties)

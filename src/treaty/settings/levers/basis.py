@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
-from treaty.records import DictionaryTerms
-from treaty.records.fitting import encoded_columns
+from treaty.records import Counts, DictionaryTerms
+from treaty.records.encoder import encode
+from treaty.records.fitting import varying
 from treaty.settings.expecting import Judge
 from treaty.settings.levers.lever import Lever, Option
 from treaty.terms import Treaty
@@ -21,7 +22,7 @@ class Basis(Lever):
         yield Option(
             _with(treaty, DictionaryTerms(standardise="frequency", norm="l1")), "by frequency"
         )
-        width = len(encoded_columns(judge.fitted(treaty).features))
+        width = varying(encode(judge.fitted(treaty).features, judge.rows, Counts()))
         for components in sorted({width, max(1, width // 2)}, reverse=True):
             terms = DictionaryTerms(
                 standardise="public",
