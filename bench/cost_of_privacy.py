@@ -3,25 +3,35 @@
     python -m bench.cost_of_privacy [SEED] [CASE ...]
 
 A plan sees the public rows alone; all is measured on the owners' records. Excess: f(θ) − f(θ*), mean
-over trainings, with f the mean squared error in the target's unit, not clamped, and θ* the best linear
-model of all columns; for card fraud the hinge loss and g.
+over trainings, with f the mean squared error in the target's unit, not clamped, or log loss; f(θ*) is
+the least that any model reaches which is linear in the columns, or in the columns as a plan writes them.
+For fraud f is the hinge loss and g. A plan that says that training does not pay is the public model.
 
 `ratios[case][epsilon]`: excess of the best of W-1, W-2 (T = 100) and F-1 (T = 1,000) over the plan's,
 with 5,000 public rows; their steps are tuned on these very records. `ratios_1000`: with 1,000 public
-rows. `ratios_tuned`: with their horizons tuned on these very records as well. `over_public`: the plan's
-excess over that of the public model. `basis_gain`: excess with whitened columns over the plan's, at
-ε = 1, where there are categories. `delta_gain`: excess of the pure plan over that with δ = 1e-6.
-`curator`: excess over that of one trusted curator with the same levers, ε = 1.
+rows. `ratios_tuned`: with their horizons tuned on these very records as well. `ratios_standardised`:
+with columns standardised on public rows, which the papers do not do. `over_public`: the plan's excess
+over that of the public model. `basis_gain`: excess with whitened columns over the plan's, ε = 1, where
+there are categories. `delta_gain`: excess of the pure plan over that with δ = 1e-6. `curator`: excess
+over that of one trusted curator with the same levers, ε = 1. `peer_ratio`: excess of diffprivlib's
+linear or logistic regression, given all rows in one place, over the plan's, ε = 1. `plan_seconds`: for
+10 owners and 30 columns; `plan_seconds_1000`: for 1,000 owners.
 """
 
 import sys
-from collections.abc import Collection
+import time
+from collections import defaultdict
+from collections.abc import Collection, Mapping
 
 import numpy as np
+import polars as pl
 
+from bench.consortium import rows as generated
 from bench.paper_rivals import Papers
+from bench.peer_models import peer_error
 from bench.privacy_cases import CASES, Case
 from bench.report import finish
+from treaty.errors import TreatyError
 from treaty.fitness import RowRisk
 from treaty.records import FrameSource
 from treaty.settings.expecting import Judge
@@ -29,7 +39,8 @@ from treaty.settings.levers import Basis, with_best_clip
 from treaty.settings.planning import Candidate, Limits, planned
 from treaty.settings.rivals import under_a_curator
 from treaty.simulation import simulated_models
-from treaty.terms import Treaty, encoder_of, plan_of
+from treaty.terms import Treaty, encoder_of, loads, plan_of
+from treaty.terms.draft import draft as drafted
 
 EPSILONS = (0.1, 1.0, 10.0)
 RUNS = 20
@@ -48,6 +59,8 @@ class Plans:
         self._judge = Judge(
             FrameSource(case.public), [*case.treaty.features, case.treaty.target.column]
         )
+        self.lowest = case.lowest
+        """The least f that any model reaches, of the columns as they are or as a plan writes them."""
 
     def found(self, draft: Treaty, *, delta: float = 0.0) -> Candidate:
         """Return the plan."""
@@ -56,20 +69,20 @@ class Plans:
         return best
 
     def followed(self, plan: Candidate) -> tuple[float, float]:
-        """Return the excess of whoever follows a plan, and that of the public model.
-
-        A plan that says that training does not pay is followed by staying with the public model.
-        """
-        trained, public = self.excess(plan.treaty)
+        """Return f of whoever follows a plan, and of the public model."""
+        trained, public = self.trained(plan.treaty)
         return trained if plan.pays else public, public
 
-    def excess(self, treaty: Treaty) -> tuple[float, float]:
-        """Return the mean excess of trainings, and that of the public model."""
+    def trained(self, treaty: Treaty) -> tuple[float, float]:
+        """Return the mean f of trainings, and that of the public model."""
         settled, surveyed = self._judge.in_place(treaty), self._judge.surveyed(treaty)
         encoder, ready = encoder_of(settled), plan_of(settled).informed_by(surveyed)
+        owners: Mapping[str, pl.DataFrame] = self._case.owners
+        if len(treaty.parties) == 1:
+            owners = {treaty.parties[0].name: self._case.rows}
         risks = {
             name: encoder.risk(ready.problem.loss, FrameSource(frame))[0]
-            for name, frame in self._owners(treaty).items()
+            for name, frame in owners.items()
         }
         risks = {
             name: risk.in_single_precision() if isinstance(risk, RowRisk) else risk
@@ -77,97 +90,109 @@ class Plans:
         }
         models = simulated_models(ready, risks, runs=RUNS, seed=1)
         public = surveyed.model("public" if treaty.training.start == "public" else "tuned").theta
+        self.lowest = min(self.lowest, self._case.best(settled))
         return (
-            float(self._case.excess(settled, models).mean()),
-            float(self._case.excess(settled, public[None])[0]),
+            float(self._case.value(settled, models).mean()),
+            float(self._case.value(settled, public[None])[0]),
         )
 
-    def _owners(self, treaty: Treaty):
-        if len(treaty.parties) == 1:
-            return {treaty.parties[0].name: self._case.rows}
-        return self._case.owners
+    def whitened(self, treaty: Treaty) -> Treaty | None:
+        """Return the plan with its columns whitened, as many as can be, and the clip for that."""
+        for option in list(Basis().options(treaty, self._judge))[1:]:
+            try:
+                return with_best_clip(option.treaty, self._judge)[0]
+            except (
+                TreatyError
+            ):  # a category that is in no row of some part cannot be whitened there
+                continue
+        return None
 
-    def whitened(self, treaty: Treaty) -> Treaty:
-        """Return the plan with its columns whitened, and the clip that is best then."""
-        options = list(Basis().options(treaty, self._judge))
-        return with_best_clip(options[1].treaty, self._judge)[0]
+
+def measured(case: Case, *, everything: bool) -> dict[str, dict[str, float] | float]:
+    """Return all figures of a case.
+
+    Args:
+        case: the case.
+        everything: whether all figures are wanted, or `ratios` and `over_public` alone.
+    """
+    papers, plans = Papers(case), Plans(case)
+    told: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    words: dict[str, str] = {}
+    at_one: dict[str, float] = {}
+    for epsilon in EPSILONS:
+        at, draft = f"{epsilon:g}", case.at(epsilon)
+        plan = plans.found(draft)
+        told["ours"][at], told["public"][at] = plans.followed(plan)
+        training = plan.treaty.training
+        words[at] = f"{training.method}, T = {training.horizon}" if plan.pays else "does not train"
+        told["ratios"][at], who = papers.best(epsilon)
+        words[at] += f"; {who}"
+        if not everything:
+            continue
+        told["ratios_tuned"][at], who = papers.best(epsilon, any_horizon=True)
+        words[at] += f"; tuned {who}"
+        told["ratios_standardised"][at] = papers.best(epsilon, standardised=True)[0]
+        if epsilon == 1.0:
+            at_one = _at_one(case, plans, draft, plan.treaty)
+    low = plans.lowest
+    for at in words:
+        parts = "; ".join(f"{name} {values[at] - low:.4g}" for name, values in told.items())
+        print(f"{case.name}, {len(case.public):,} public rows, ε = {at}: {parts} ({words[at]})")
+    print(*(f"  {name} {value - low:.4g}" for name, value in at_one.items()), sep="\n", flush=True)
+    ours, public = told.pop("ours"), told.pop("public")
+    found: dict[str, dict[str, float] | float] = {
+        name: {at: _rounded((value - low) / (ours[at] - low)) for at, value in values.items()}
+        for name, values in told.items()
+    }
+    found["over_public"] = {
+        at: _rounded((ours[at] - low) / (value - low)) for at, value in public.items()
+    }
+    mine = ours["1"] - low
+    for name, value in at_one.items():
+        ratio = (value - low) / mine
+        found[name] = _rounded(ratio if name in ("basis_gain", "peer_ratio") else 1 / ratio)
+    return found
+
+
+def _at_one(case: Case, plans: Plans, draft: Treaty, treaty: Treaty) -> dict[str, float]:
+    """Measure what else is asked at ε = 1."""
+    found = {
+        "delta_gain": plans.followed(plans.found(draft, delta=DELTA))[0],
+        "curator": plans.followed(plans.found(under_a_curator(draft)))[0],
+    }
+    if any(feature.kind == "one-hot" for feature in treaty.features.values()):
+        whitened = plans.whitened(treaty)
+        if whitened is not None and treaty.dictionary.standardise == "frequency":
+            found["basis_gain"] = plans.trained(whitened)[0]
+    if "basis" not in case.keep:
+        found["peer_ratio"] = peer_error(case, 1.0)
+    return found
+
+
+def plan_seconds(owners: int) -> float:
+    """Return how long it takes to plan for so many owners, 30 columns and 5,000 public rows."""
+    public = generated(5_000, 30, "squared", 0)
+    parties = {f"owner {i}": 1_000 + i for i in range(owners)}
+    document = loads(drafted(FrameSource(public), target="y", by=None, owners=parties))
+    judge = Judge(FrameSource(public), [*document.features, "y"])
+    start = time.perf_counter()
+    for _ in planned(document, judge, Limits()):
+        pass
+    return time.perf_counter() - start
 
 
 def main() -> None:
     words = sys.argv[1:]
     seed = int(words[0]) if words else 0
     chosen: Collection[str] = words[1:] or CASES
-    figures: dict[str, dict[str, object]] = {
-        name: {}
-        for name in (
-            *("ratios", "ratios_1000", "ratios_tuned", "over_public", "over_public_1000"),
-            *("basis_gain", "delta_gain", "curator"),
-        )
-    }
+    figures: defaultdict[str, dict[str, object]] = defaultdict(dict)
     for name in chosen:
         for public, suffix in ((5_000, ""), (1_000, "_1000")):
-            case = CASES[name](public, seed)
-            papers, plans = Papers(case), Plans(case)
-            for key in ("ratios", "over_public"):
-                figures[key + suffix][name] = {}
-            if not suffix:
-                figures["ratios_tuned"][name] = {}
-            for epsilon in EPSILONS:
-                draft = case.at(epsilon)
-                plan = plans.found(draft)
-                ours, of_public = plans.followed(plan)
-                theirs, who = papers.best(epsilon, any_horizon=False)
-                _put(figures, "ratios" + suffix, name, epsilon, theirs / ours)
-                _put(figures, "over_public" + suffix, name, epsilon, ours / of_public)
-                line = (
-                    f"{name}, {public:,} public rows, ε = {epsilon:g}: plan {ours:.4g} "
-                    f"({_words(plan)}), public model "
-                    f"{of_public:.4g}; {who}: {theirs:.4g}"
-                )
-                if not suffix:
-                    tuned, who = papers.best(epsilon, any_horizon=True)
-                    _put(figures, "ratios_tuned", name, epsilon, tuned / ours)
-                    line += f"; {who}: {tuned:.4g}"
-                if not suffix and epsilon == 1.0:
-                    line += _more(plans, name, draft, plan.treaty, ours, figures)
-                print(line, flush=True)
-    finish(**figures)
-
-
-def _more(
-    plans: Plans,
-    name: str,
-    draft: Treaty,
-    treaty: Treaty,
-    ours: float,
-    figures: dict[str, dict[str, object]],
-) -> str:
-    """Measure what else is asked at ε = 1; return it in words."""
-    relaxed = plans.followed(plans.found(draft, delta=DELTA))[0]
-    curated = plans.followed(plans.found(under_a_curator(draft)))[0]
-    figures["delta_gain"][name] = _rounded(ours / relaxed)
-    figures["curator"][name] = _rounded(ours / curated)
-    words = f"; with δ {relaxed:.4g}, a curator {curated:.4g}"
-    categories = any(feature.kind == "one-hot" for feature in treaty.features.values())
-    if categories and treaty.dictionary.standardise == "frequency":
-        whitened = plans.excess(plans.whitened(treaty))[0]
-        figures["basis_gain"][name] = _rounded(whitened / ours)
-        words += f"; whitened {whitened:.4g}"
-    return words
-
-
-def _words(plan: Candidate) -> str:
-    if not plan.pays:
-        return "does not train"
-    return f"{plan.treaty.training.method}, T = {plan.treaty.training.horizon}"
-
-
-def _put(
-    figures: dict[str, dict[str, object]], key: str, name: str, epsilon: float, value: float
-) -> None:
-    inner = figures[key].setdefault(name, {})
-    assert isinstance(inner, dict)
-    inner[f"{epsilon:g}"] = _rounded(value)
+            told = measured(CASES[name](public, seed), everything=not suffix)
+            for key, values in told.items():
+                figures[key + suffix][name] = values
+    seconds = {"plan_seconds": plan_seconds(10), "plan_seconds_1000": plan_seconds(1_000)}
+    finish(**figures, **{name: round(value, 1) for name, value in seconds.items()})
 
 
 def _rounded(value: float) -> float:

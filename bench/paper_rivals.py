@@ -1,7 +1,6 @@
 """The papers' algorithms as well as they can do: steps, and once more horizons, tuned by oracle."""
 
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -30,13 +29,15 @@ CLIP = 0.99
 """Gradients are clipped at this quantile of those of public rows, at the public model."""
 RIDGE = 1e-5
 """F-1 needs one."""
+STANDARDISED = DictionaryTerms(standardise="public", norm="l1", radius_quantile=0.95)
 
 
 class Papers:
-    """The papers' algorithms on one case; columns go from bounds to [−1, 1], or are standardised.
+    """The papers' algorithms on one case; columns go from their public bounds to [−1, 1].
 
     In their favour: steps are those that do best on these very records; for squared loss the noise is
-    that of clipped gradients, but the gradients are whole.
+    that of clipped gradients, but the gradients are whole; where owners are met one at a time, noise is
+    for as many answers as each gives.
 
     Args:
         case: the case.
@@ -44,24 +45,28 @@ class Papers:
 
     def __init__(self, case: Case) -> None:
         self._case = case
-        terms = [case.treaty.dictionary]
-        if not case.labels:
-            terms = [
-                DictionaryTerms(norm="l1"),
-                DictionaryTerms(standardise="public", norm="l1", radius_quantile=0.95),
-            ]
-        self._bases = [_Basis(case, each) for each in terms]
+        kept = "basis" in case.keep
+        self._plain = _Basis(case, case.treaty.dictionary if kept else DictionaryTerms(norm="l1"))
+        self._levered = self._plain if kept else _Basis(case, STANDARDISED)
 
-    def best(self, epsilon: float, *, any_horizon: bool) -> tuple[float, str]:
-        """Return the least excess of all, and whose it is."""
+    def best(
+        self, epsilon: float, *, any_horizon: bool = False, standardised: bool = False
+    ) -> tuple[float, str]:
+        """Return the least f of all, and whose it is.
+
+        Args:
+            epsilon: ε of all.
+            any_horizon: whether the horizon is tuned as well.
+            standardised: whether they are given columns standardised on public rows.
+        """
+        basis = self._levered if standardised else self._plain
         found: list[tuple[float, str]] = []
         for name in METHODS:
-            if name == "W-1" and self._case.labels:
+            if name == "W-1" and self._case.treaty.loss.name == "hinge":
                 continue  # it needs a smooth loss
             horizons = (*SHORTER[name], HORIZONS[name]) if any_horizon else (HORIZONS[name],)
-            for basis in self._bases:
-                for horizon in horizons:
-                    found.append((basis.least(name, horizon, epsilon), f"{name}, T = {horizon}"))
+            for horizon in horizons:
+                found.append((basis.least(name, horizon, epsilon), f"{name}, T = {horizon}"))
         return min(found)
 
 
@@ -98,14 +103,14 @@ class _Basis:
         return plain.model_copy(update={"loss": loss})
 
     def least(self, name: str, horizon: int, epsilon: float) -> float:
-        """Return the least excess over all steps: every third first, then those beside the best."""
+        """Return the least f over all steps: every third first, then those beside the best."""
         scores: dict[int, float] = {}
 
         def score(at: int) -> float:
             if at not in scores:
                 plan = self._plan(name, horizon, epsilon, PACES[at])
                 models = simulated_models(plan, self._risks, runs=RUNS, seed=1)
-                scores[at] = float(self._case.excess(self.treaty, models).mean())
+                scores[at] = float(self._case.value(self.treaty, models).mean())
             return scores[at]
 
         best = min(range(0, len(PACES), 3), key=score)
@@ -135,9 +140,3 @@ def _parameters(plan: Plan, name: str, step: float) -> dict[str, float]:
         return {"rho": step * plan.horizon**2}
     share = max(party.records for party in plan.parties) / plan.total
     return {"rho": step / share * plan.horizon**2 * plan.problem.ridge / len(plan.parties)}
-
-
-def all_of(papers: Papers, epsilons: Sequence[float]) -> Iterator[tuple[float, float, str]]:
-    """Return the least excess at every ε, and whose it is."""
-    for epsilon in epsilons:
-        yield (epsilon, *papers.best(epsilon, any_horizon=False))

@@ -219,5 +219,6 @@ def test_where_few_rows_of_a_label_decide_no_gain_is_promised_that_is_not_kept(s
         float(np.mean(np.logaddexp(0, -y * (x @ model)))) for model in (theta, *models)
     )
     kept = public_loss - np.mean(losses)
-    assert kept > 0
-    assert judge.expected(treaty).gain < kept + 0.02 * public_loss
+    promised = judge.expected(treaty).gain
+    assert kept > 0 or promised <= 0
+    assert promised < kept + 0.02 * public_loss

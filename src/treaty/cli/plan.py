@@ -42,7 +42,7 @@ def plan(
         typer.Option(
             "--keep",
             metavar="LEVER",
-            help="Leave as drafted: bounds, knots, categories, basis, rounds, weights or ridge.",
+            help="Leave this: bounds, knots, categories, reference, basis, rounds, weights, ridge.",
         ),
     ] = None,
     seconds: Annotated[

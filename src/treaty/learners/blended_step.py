@@ -36,12 +36,18 @@ class BlendedStep(Learner):
 
     For any loss, with public rows at hand.
 
+    Parameters:
+        public_owners: of how many owners the public rows are, if these are few and not like the others.
+            The curvature is then known from so many rows and no more: a column that is all but constant
+            in them may matter elsewhere, and no long step is taken on their word.
+
     References:
         Kalman: A New Approach to Linear Filtering and Prediction Problems, 1960.
     """
 
     name: ClassVar[str] = "blended-step"
     synchronous: ClassVar[bool] = True
+    parameters: ClassVar[frozenset[str]] = frozenset({"public_owners"})
     needs_public_rows: ClassVar[bool] = True
     needs_everybody: ClassVar[bool] = True  # the blend is made for the noise of everybody's mean
 
@@ -100,7 +106,11 @@ class BlendedStep(Learner):
         blends: list[FloatArray] = []
         for _ in range(brief.horizon):
             through = left @ bends
-            total = bends @ through + lasting + view.bending(left)
+            total = (
+                bends @ through
+                + lasting
+                + view.bending(left, brief.parameters.get("public_owners"))
+            )
             total += 1e-12 * float(np.trace(total)) / p * np.eye(p)
             blend = np.asarray(np.linalg.solve(total, through.T).T, dtype=np.float64)
             left = left - blend @ through.T

@@ -38,7 +38,7 @@ class PublicView:
     whole: FloatArray
     rows: int
 
-    def bending(self, covariance: FloatArray) -> FloatArray:
+    def bending(self, covariance: FloatArray, known_from: float | None = None) -> FloatArray:
         """Return the covariance of the error in H(θ − θ*), since H is known from m rows only.
 
         H is a mean over m rows of matrices h: the covariance of (h − H)(θ − θ*) is about tr(HΣ)·H,
@@ -46,10 +46,12 @@ class PublicView:
 
         Args:
             covariance: Σ, of θ − θ*.
+            known_from: from how many rows, if these tell less than their number says: rows of the same
+                owner are alike.
         """
         size = float(np.trace(self.whole)) / len(self.whole)
         wide = self.whole + size * np.eye(len(self.whole))
-        return float(np.sum(self.whole * covariance)) / self.rows * wide
+        return float(np.sum(self.whole * covariance)) / (known_from or self.rows) * wide
 
 
 def view_of(

@@ -10,11 +10,10 @@ import numpy as np
 import polars as pl
 
 from treaty.adaptation import OwnRecords, alone
-from treaty.arrays import FloatArray
+from treaty.arrays import BoolArray, FloatArray, IntArray
 from treaty.errors import TreatyError
 from treaty.fitness import Problem, RowRisk, optimum
 from treaty.fitness.curvature import curvature_of
-from treaty.fitness.risk import has_moments
 from treaty.fitness.threads import on_one_thread
 from treaty.learners import Survey, survey
 from treaty.learners.blended_step import BlendedStep
@@ -32,6 +31,8 @@ PARTS = 5
 """Into so many parts public rows are cut; each is judged by models of the others."""
 FEWEST = 10 * PARTS
 """So many public rows are needed to choose anything by them."""
+FEWEST_OWNERS = 3
+"""So many owners are needed where rows of some are to tell about others."""
 Made = TypeVar("Made")
 
 
@@ -89,21 +90,45 @@ class Judge:
         public: the public rows.
         columns: the columns to be read.
         seed: of the cut into parts.
+        by: the column that says whose each row is, if the rows are of some owners and are to tell about
+            others: no owner's rows are then in two parts.
     """
 
-    def __init__(self, public: Source, columns: list[str], seed: int = 0) -> None:
-        self.rows = pl.concat(list(public.blocks(columns)))
+    def __init__(
+        self, public: Source, columns: list[str], seed: int = 0, by: str | None = None
+    ) -> None:
+        read = [*columns, *([by] if by is not None and by not in columns else [])]
+        self.rows = pl.concat(list(public.blocks(read)))
         if len(self.rows) < FEWEST:
             raise TreatyError(
                 f"{public.label}: {len(self.rows)} rows are too few to choose settings by: at least "
                 f"{FEWEST} are needed"
             )
-        order = np.arange(len(self.rows)) % PARTS
-        self._part = np.random.default_rng(seed).permutation(order)
-        self.seed = seed
+        self.seed, self.owners = seed, 0
+        """Of how many owners the rows are, where that matters."""
+        self.parts = PARTS
+        self._part = np.random.default_rng(seed).permutation(np.arange(len(self.rows)) % PARTS)
+        if by is not None:
+            self._part = self._by_owner(self.rows[by].cast(pl.String).fill_null("").to_list())
         self._made: dict[object, object] = {}
         self.end = math.inf
         """When to stop, by the monotonic clock."""
+
+    def _by_owner(self, owner: list[str]) -> IntArray:
+        """Cut the rows between owners, into parts of about as many rows."""
+        names, places, sizes = np.unique(owner, return_inverse=True, return_counts=True)
+        self.owners = len(names)
+        if self.owners < FEWEST_OWNERS:
+            raise TreatyError(
+                f"public rows of {self.owners} owner(s) do not tell how owners differ: at least "
+                f"{FEWEST_OWNERS} are needed, or leave out by whom they are"
+            )
+        self.parts = min(PARTS, self.owners)
+        filled, of_name = np.zeros(self.parts), np.zeros(self.owners, dtype=np.int64)
+        for place in np.argsort(-sizes, kind="stable"):
+            of_name[place] = filled.argmin()
+            filled[of_name[place]] += sizes[place]
+        return of_name[places]
 
     def fitted(self, treaty: Treaty) -> Treaty:
         """Return the treaty with all in place that public rows decide."""
@@ -114,21 +139,27 @@ class Judge:
         with on_one_thread():
             gain, excess = self._gain(treaty)
             # Models that judge are of fewer rows than the public model: their excess is larger.
-            public = self.held_out(treaty) - excess / (PARTS - 1)
+            public = self.held_out(treaty) - excess / (self.parts - 1)
             return Expected(public, gain, treaty.target.bounds is None)
 
     def held_out(self, treaty: Treaty) -> FloatArray:
         """Return what the model of the public rows costs on each of them, made without it."""
         return self._once(("losses", *_shape(treaty)), lambda: self._judged(treaty))
 
-    def gradient_sizes(self, treaty: Treaty) -> FloatArray:
-        """Return the norm of every public row's gradient at the public model, as the noise counts it."""
+    def gradient_sizes(self, treaty: Treaty) -> tuple[FloatArray, BoolArray]:
+        """Return the norm of every public row's gradient at the public model, as the noise counts it.
+
+        Beside it: which rows have the rarer label, or all of them where numbers are predicted.
+        """
         found, rows = self.surveyed(treaty), self._encoded(treaty)
         plan = plan_of(self.in_place(treaty))
         theta = found.model(_about(treaty)).theta
         slopes = found.problem.fitness_loss.slope(scores(rows.x, theta), rows.y)
         sizes = absolute(rows.x) if plan.mechanism.norm == "l1" else euclidean(rows.x)
-        return np.abs(slopes) * sizes
+        rarer = np.ones(rows.n, dtype=np.bool_)
+        if found.problem.fitness_loss.labels:
+            rarer = rows.y == (1.0 if np.sum(rows.y > 0) <= rows.n / 2 else -1.0)
+        return np.abs(slopes) * sizes, rarer
 
     def surveyed(self, treaty: Treaty) -> Survey:
         """Return what all public rows tell a learner."""
@@ -168,18 +199,24 @@ class Judge:
         learner = ready.learner()
         assert isinstance(learner, BlendedStep)
         gain = learner.expected_gain(curvature)
-        if not has_moments(found.problem.fitness_loss):
+        if self.owners or math.isinf(found.problem.fitness_loss.curvature_bound):
             gain *= self._kept(treaty)
         return gain * unit, excess * unit
 
     def _kept(self, treaty: Treaty) -> float:
         """Return which share of the promised gain is kept on rows that nobody has seen, 1 at most.
 
-        Every part is judged once, and asked once, by models of the three others.
+        Every part is judged once, and asked once, by models of the three others. Where these tell
+        different stories, the share is one standard error below their mean.
         """
-        told = [self._rehearsed(treaty, asked, (asked + 1) % PARTS) for asked in range(PARTS)]
-        promised, kept = (float(np.sum(each)) for each in zip(*told, strict=True))
-        return min(1.0, kept / promised) if promised > 0 else 0.0
+        told = [
+            self._rehearsed(treaty, asked, (asked + 1) % self.parts) for asked in range(self.parts)
+        ]
+        promised, kept = (np.array(each) for each in zip(*told, strict=True))
+        if promised.sum() <= 0:
+            return 0.0
+        error = float(kept.std(ddof=1)) * math.sqrt(self.parts)
+        return min(1.0, (float(kept.sum()) - error) / float(promised.sum()))
 
     def _rehearsed(self, treaty: Treaty, asked: int, judged: int) -> tuple[float, float]:
         seen = self.rows.filter((self._part != asked) & (self._part != judged))
@@ -203,7 +240,7 @@ class Judge:
     def _judged(self, treaty: Treaty) -> FloatArray:
         """Return the loss of every row, of the public model made without its part."""
         losses = np.empty(len(self.rows))
-        for part in range(PARTS):
+        for part in range(self.parts):
             if time.monotonic() > self.end:
                 raise OutOfTime("there is no time left to judge this")
             seen, judged = self.rows.filter(self._part != part), self._part == part

@@ -19,6 +19,8 @@ from treaty.settings.levers import (
     Method,
     NoiseKind,
     Option,
+    PublicOwners,
+    Reference,
     Rounds,
     Weighing,
     under,
@@ -85,8 +87,8 @@ class Limits:
         delta: δ that every party allows; 0 for pure ε.
         method: the only method it may use; None for whichever is best.
         most_rounds: no more rounds than that.
-        keep: names of levers that are left as the draft has them: bounds, knots, categories, basis,
-            rounds, weights; and "ridge", which makes the draft's own ridge part of what is to be low.
+        keep: names of levers that are left as the draft has them: bounds, knots, categories, reference,
+            basis, rounds, weights; and "ridge": the draft's own is then part of what is to be low.
         seconds: after so long no further way is tried.
     """
 
@@ -97,7 +99,7 @@ class Limits:
     seconds: float = 60.0
 
     KEEPABLE: ClassVar[tuple[str, ...]] = (
-        *("bounds", "knots", "categories", "basis", "rounds", "weights", "ridge"),
+        *("bounds", "knots", "categories", "reference", "basis", "rounds", "weights", "ridge"),
     )
 
     def __post_init__(self) -> None:
@@ -113,8 +115,8 @@ class Limits:
 
     def levers(self, draft: Treaty) -> list[Lever]:
         """Return the levers that may be moved, in the order in which they are tried."""
-        found: list[Lever] = [Knots(), Bounds(draft), Categories(), Basis()]
-        found += [NoiseKind(self.delta), Weighing(), Rounds(self.most_rounds)]
+        found: list[Lever] = [Knots(), Bounds(draft), Categories(), Reference(), Basis()]
+        found += [PublicOwners(), NoiseKind(self.delta), Weighing(), Rounds(self.most_rounds)]
         if self.method is None and "basis" not in self.keep and "ridge" not in self.keep:
             found.append(Method())
         return [lever for lever in found if lever.name not in self.keep]
@@ -130,6 +132,7 @@ def plan(
     keep: Collection[str] = (),
     seconds: float = 60.0,
     seed: int = 0,
+    by: str | None = None,
 ) -> Iterator[Candidate]:
     """Find good settings for a treaty on public rows alone; give the best so far, again and again.
 
@@ -144,12 +147,13 @@ def plan(
         keep: levers that are left as the draft has them; see `Limits`.
         seconds: after so long no further way is tried.
         seed: of the cuts that ways are compared on.
+        by: the column that says whose each public row is, if these are of other owners than the parties.
 
     Example:
         for candidate in treaty.plan(treaty.load("draft.toml"), "public.parquet"):
             print(candidate.expected.error)
     """
-    judge = Judge(open_source(public), [*treaty.features, treaty.target.column], seed)
+    judge = Judge(open_source(public), [*treaty.features, treaty.target.column], seed, by)
     yield from planned(treaty, judge, Limits(delta, method, most_rounds, frozenset(keep), seconds))
 
 

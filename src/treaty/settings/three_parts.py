@@ -10,6 +10,9 @@ from treaty.learners import Survey
 from treaty.learners.blended_step import BlendedStep
 from treaty.plans import Plan
 
+DRAWS = 8
+"""So often noise is drawn."""
+
 
 def promised_and_kept(
     plan: Plan, found: Survey, asked: RowRisk, judged: RowRisk, seed: int
@@ -28,20 +31,24 @@ def promised_and_kept(
     """
     learner = plan.learner()
     assert isinstance(learner, BlendedStep)
-    learner = BlendedStep(replace(learner.brief, records=asked.n))
-    before = learner.model
-    curvature = curvature_of(found.problem, found.risk, before)
-    curvature = curvature + found.problem.ridge * np.eye(len(before))
+    problem, before, view = found.problem, learner.model, learner.brief.public
+    assert view is not None
+    records = asked.with_loss(problem.loss)
+    mean = records.gradient(before)
+    # Of so few rows chance counts, and it is larger than in the rows that the model was fitted to.
+    view = replace(view, scatter=records.gradient_covariance(before) - np.outer(mean, mean))
+    brief = replace(learner.brief, records=asked.n, runs=DRAWS, public=view)
+    learner = BlendedStep(brief)
+    curvature = curvature_of(problem, found.risk, before) + problem.ridge * np.eye(len(before))
     promised = learner.expected_gain(curvature)
     random = np.random.default_rng(seed)
-    records, size = asked.with_loss(found.problem.loss), np.sqrt(learner.brief.noise / len(before))
+    size = np.sqrt(brief.noise / len(before))
     while not learner.finished:
-        noise = size * random.standard_normal(len(before))
+        noise = size * random.standard_normal(learner.model.shape)
         learner.tell(0, records.gradient(learner.model) + noise)
-    loss = found.problem.fitness_loss
-    rows = judged.with_loss(loss)
+    rows = judged.with_loss(problem.fitness_loss)
     was, became = (
-        float(rows.value(model)) + float(found.problem.penalty(model))
-        for model in (before, learner.model)
+        float(np.mean(rows.value(models) + problem.penalty(models)))
+        for models in (before[None], learner.model)
     )
     return promised, was - became
