@@ -129,9 +129,7 @@ def test_it_is_the_mean_of_what_bayes_rule_believes():
     roots = [random.standard_normal((p, p)) for _ in range(4)]
     covariance, curvature, scatter, doubt = (r @ r.T + 0.1 * np.eye(p) for r in roots)
     nothing = np.zeros((p, p))
-    view = PublicView(
-        covariance, curvature, scatter, random.standard_normal(p), doubt, nothing, 1, *UNUSED
-    )
+    view = PublicView(covariance, curvature, scatter, random.standard_normal(p), doubt, nothing, 1)
     learner = _learner(view, noise, n, np.zeros(p))
     answer = random.standard_normal(p)
     learner.tell(0, answer)
