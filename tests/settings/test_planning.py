@@ -1,15 +1,17 @@
 """Settings found on public rows: what is expected comes true, and the right lever is pulled."""
 
+import math
+
 import numpy as np
 import polars as pl
 import pytest
 
 import treaty as t
 from treaty.errors import TreatyError
-from treaty.records import FrameSource, Hats, Number, OneHot
+from treaty.records import FrameSource, Hats, Number
 from treaty.settings import plan
 from treaty.settings.expecting import Judge
-from treaty.settings.levers import under, with_best_clip
+from treaty.settings.levers import Categories, under, with_best_clip
 from treaty.settings.writing import planned_text
 from treaty.simulation import simulated_models
 from treaty.terms import encoder_of, loads, plan_of
@@ -129,11 +131,171 @@ def test_budgets_that_differ_are_weighed_by_precision():
     assert found.treaty.training.weights == "precision"
 
 
-def test_categories_without_rows_are_left_out():
-    public = _rows(600, 4).filter(pl.col("kind").is_in(NAMES[:6]))
-    kept = _last(_draft(), public).treaty.features["kind"]
-    assert isinstance(kept, OneHot)
-    assert set(kept.categories) <= set(NAMES[:6])
+def test_categories_are_all_listed_or_those_that_some_public_rows_have():
+    often = {"k0": 40, "k1": 20, "k2": 5, "k3": 2}
+    rows = _rows(600, 4)
+    public = pl.concat([rows.filter(pl.col("kind") == name)[:n] for name, n in often.items()])
+    ways = Categories(_draft()).options(_draft(), _judge(public))
+    listed = {way.words: set(way.treaty.features["kind"].categories) for way in ways}
+    assert next(iter(listed)) == "all categories listed"
+    assert listed["all categories listed"] == set(NAMES)
+    assert listed["all categories listed, but for the most frequent"] == set(NAMES) - {"k0"}
+    assert listed["categories that 3 public rows have"] == {"k0", "k1", "k2"}
+    assert listed["categories that 10 public rows have"] == {"k0", "k1"}
+    assert listed["categories that 10 public rows have, but for the most frequent"] == {"k1"}
+
+
+def test_with_little_noise_more_rounds_are_worth_it():
+    rich = {p.name: 1000.0 for p in _draft().parties}
+    parties = tuple(p.model_copy(update={"epsilon": rich[p.name]}) for p in _draft().parties)
+    draft = _draft().model_copy(update={"parties": parties})
+    found = _last(draft, _rows(120, 3))
+    assert found.treaty.training.horizon > 1
+    kept = _last(draft, _rows(120, 3), most_rounds=1)
+    assert kept.treaty.training.horizon == 1
+    assert found.expected.loss < kept.expected.loss
+
+
+def test_what_is_kept_stays_as_drafted():
+    keep = {"bounds", "knots", "categories", "basis", "ridge", "weights", "rounds"}
+    draft, found = _draft(2.0), _last(_draft(2.0), _rows(300, 3, bend=6.0), keep=keep)
+    assert found.treaty.features == draft.features
+    assert found.treaty.dictionary == draft.dictionary
+    assert found.treaty.loss.ridge == draft.loss.ridge
+    assert found.treaty.loss.theta_max == draft.loss.theta_max
+    assert found.treaty.training.start == "public"
+    assert found.treaty.training.weights == "records"
+
+
+def test_with_a_ridge_that_is_kept_it_counts():
+    """f is then the mean loss and g: what is expected of the public model is f of its optimum."""
+    loss = _draft().loss.model_copy(update={"ridge": 2.0})
+    draft = _draft().model_copy(update={"loss": loss})
+    rows = _rows(3000, 3)
+    found = _last(draft, rows, keep={"ridge", "bounds", "knots", "categories", "basis"})
+    judge = _judge(rows)
+    survey = judge.surveyed(found.treaty)
+    f = float(survey.risk.value(survey.theta)) + float(survey.problem.penalty(survey.theta))
+    assert found.expected.public.mean() == pytest.approx(100 * f, rel=0.05)
+    assert float(survey.problem.penalty(survey.theta)) > 0.02 * f
+
+
+def test_owners_met_one_at_a_time_are_asked_as_often_as_they_allow():
+    found = _last(_draft(), _rows(300, 3), method="one-at-a-time")
+    training = found.treaty.training
+    assert training.method == "one-at-a-time"
+    assert training.start == "tuned"
+    assert {p.answers for p in found.treaty.parties} == {training.horizon // 2}
+    assert math.isfinite(found.expected.error)
+    few = _last(_draft(), _rows(300, 3), method="one-at-a-time", most_rounds=2)
+    assert few.treaty.training.horizon == 2
+    with pytest.raises(TreatyError, match="needs more than 1 rounds among these parties"):
+        _last(_draft(), _rows(300, 3), method="one-at-a-time", most_rounds=1)
+
+
+@pytest.mark.parametrize("method", ["averaged-subgradient", "shrinking-steps", "one-shot"])
+def test_any_method_can_be_planned_and_what_is_told_of_it_comes_true(method):
+    told, real = [], []
+    later = _rows(4000, 999)
+    truth = later["y"].to_numpy()
+    for seed in range(4):
+        judge = _judge(_rows(400, seed))
+        draft = _draft().model_copy(
+            update={
+                "parties": tuple(p.model_copy(update={"epsilon": 4.0}) for p in _draft().parties)
+            }
+        )
+        treaty = under(draft, method, 10, keeps_ridge=False)
+        if method != "one-shot":
+            treaty = with_best_clip(treaty, judge)[0]
+        held = {"one": _rows(4000, 100 + seed), "two": _rows(6000, 200 + seed)}
+        encoder, models = _trained(judge, treaty, held, seed)
+        real.append(np.mean([(truth - 10 * (encoder.x(later) @ m)) ** 2 for m in models]))
+        told.append(judge.expected(treaty).loss)
+    assert np.mean(told) == pytest.approx(np.mean(real), rel=0.15)
+
+
+def test_what_was_found_is_forecast_on_rows_by_which_nothing_was_chosen():
+    rows = _rows(600, 3)
+    judge = _judge(rows)
+    found = _last(_draft(), rows)
+    compared, foreseen = judge.expected(found.treaty), judge.foreseen(found.treaty)
+    assert (len(compared.public), len(foreseen.public)) == (500, 100)
+    assert found.expected.loss == compared.loss
+    low, high = foreseen.interval
+    assert low < foreseen.error < high
+    assert foreseen.error == pytest.approx(1.0, abs=0.25)
+
+
+def _schools(first, last, each, seed):
+    """Owners that differ in columns that are all but constant within each of them."""
+    random = np.random.default_rng(seed)
+    frames = []
+    for school in range(first, last):
+        traits = np.random.default_rng(1000 + school)
+        a = np.clip(traits.uniform(-1, 1) + 0.02 * random.standard_normal(each), -1, 1)
+        b = random.uniform(-1, 1, each)
+        kind = np.where(
+            random.random(each) < 0.9, school % len(NAMES), random.integers(12, size=each)
+        )
+        y = 2 * a - b + traits.normal(0, 1) + random.standard_normal(each)
+        names = [NAMES[int(k)] for k in kind]
+        frames.append(pl.DataFrame({"a": a, "b": b, "kind": names, "y": y, "who": f"s{school}"}))
+    return pl.concat(frames)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 100.0])
+def test_public_rows_of_a_few_other_owners_do_no_harm(epsilon):
+    """Four of them are public: what is returned is no worse than the public model elsewhere."""
+    over = []
+    for seed in range(6):
+        public, others = _schools(4 * seed, 4 * seed + 4, 60, seed), _schools(30, 70, 200, seed)
+        held = {"one": others[:4000], "two": others[4000:]}
+        parties = tuple(
+            p.model_copy(update={"epsilon": epsilon, "records": 4000}) for p in _draft().parties
+        )
+        draft = _draft().model_copy(update={"parties": parties})
+        judge = Judge(FrameSource(public), ["a", "b", "kind", "y"], by="who")
+        found = _last(draft, public, by="who")
+        encoder, models = _trained(judge, found.treaty, held, seed)
+        x, truth = encoder.x(others), others["y"].to_numpy()
+        theta = judge.surveyed(found.treaty).tuned.theta
+        before, after = (
+            np.mean([(truth - 10 * (x @ model)) ** 2 for model in chosen])
+            for chosen in ([theta], models if found.pays else [theta])
+        )
+        over.append(after / before)
+    assert np.mean(over) < 1.0 + 1e-9
+    assert max(over) < 1.1
+
+
+def test_so_few_owners_tell_nothing_of_others():
+    with pytest.raises(TreatyError, match=r"public rows of 2 owner\(s\) do not tell"):
+        list(plan(_draft(), _schools(0, 2, 60, 0), by="who"))
+
+
+def test_with_more_columns_than_rows_can_tell_it_is_no_worse_than_the_public_model():
+    """150 public rows and 100 columns."""
+    random = np.random.default_rng(0)
+    truth = random.standard_normal(100) * (random.random(100) < 0.2)
+
+    def rows(n):
+        x = np.clip(random.standard_normal((n, 100)), -3, 3)
+        y = np.clip(x @ truth + 2 * random.standard_normal(n), -40, 40)
+        return pl.DataFrame({f"x{j}": x[:, j] for j in range(100)} | {"y": y})
+
+    text = 'version = 1\n[target]\ncolumn = "y"\nbounds = [-40, 40]\n[dictionary]\nnorm = "l1"\n'
+    text += "".join(f'[features.x{j}]\nkind = "number"\nbounds = [-3, 3]\n' for j in range(100))
+    text += '[loss]\nname = "squared"\nclip = 1.0\n[training]\nmethod = "averaged-subgradient"\n'
+    text += 'horizon = 10\n[[parties]]\nname = "one"\nrecords = 3000\nepsilon = 1.0\n'
+    text += '[[parties]]\nname = "two"\nrecords = 3000\nepsilon = 1.0\n'
+    public, held, later = rows(150), {"one": rows(3000), "two": rows(3000)}, rows(4000)
+    judge = Judge(FrameSource(public), [*(f"x{j}" for j in range(100)), "y"])
+    found = _last(loads(text), public, seconds=20.0)
+    encoder, models = _trained(judge, found.treaty, held, 0)
+    x, y, theta = encoder.x(later), later["y"].to_numpy(), judge.surveyed(found.treaty).tuned.theta
+    public_loss, *losses = (np.mean((y - 40 * (x @ m)) ** 2) for m in (theta, *models))
+    assert np.mean(losses) < 1.005 * public_loss
 
 
 def test_delta_allows_gaussian_noise_and_none_means_pure():
@@ -145,7 +307,9 @@ def test_delta_allows_gaussian_noise_and_none_means_pure():
 def test_the_same_rows_give_the_same_plan_and_every_step_is_given():
     public = _rows(400, 6, bend=6.0)
     candidates = list(plan(_draft(), public))
-    assert [c.done for c in candidates] == [False] * (len(candidates) - 1) + [True]
+    shares = [candidate.done for candidate in candidates]
+    assert shares == sorted(shares)
+    assert [share == 1 for share in shares] == [False] * (len(shares) - 1) + [True]
     losses = [candidate.expected.loss for candidate in candidates]
     assert losses[-1] < losses[0]
     assert _last(_draft(), public).treaty == candidates[-1].treaty
@@ -155,7 +319,7 @@ def test_the_text_of_a_plan_is_the_plan_and_says_why():
     public = _rows(400, 7, bend=6.0)
     found = _last(_draft(), public)
     settled = _judge(public).in_place(found.treaty)
-    text = planned_text(found, settled, 400)
+    text = planned_text(found, _judge(public).foreseen(found.treaty), settled, 400)
     assert loads(text) == settled.model_copy(update={"fitted": None})
     assert "# Planned on 400 public rows" in text
     assert "of the public gradients stay below it" in text

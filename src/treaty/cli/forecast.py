@@ -1,7 +1,7 @@
 """treaty forecast: what the collaboration is worth, before anyone trains."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,7 +24,14 @@ from treaty.cli.output import (
     print_json,
     progress_bar,
     share_of,
+    table,
+    waiting,
 )
+from treaty.errors import TreatyError
+
+if TYPE_CHECKING:
+    from treaty.settings.diagnosing import Diagnosis
+    from treaty.terms import Treaty
 
 
 def forecast(
@@ -45,6 +52,12 @@ def forecast(
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw ψ against ε and n.")
     ] = None,
     worthwhile: Worthwhile = "1%",
+    settings: Annotated[
+        bool,
+        typer.Option(
+            "--settings/--no-settings", help="Say which line of the treaty to change, if any."
+        ),
+    ] = True,
     loss: OwnLosses = None,
     as_json: Json = False,
 ) -> None:
@@ -53,7 +66,8 @@ def forecast(
     With --own, first the owner's own question: would joining lower the error on its own next records,
     by how much, against the best it can have without. Then the learner's: the real algorithm runs on
     stand-in rows with the noise of the real plan. Beside the expected ψ: each owner alone, the public
-    rows only, a constant guess, the papers' bounds and a floor.
+    rows only, a constant guess, the papers' bounds and a floor. Last, with public rows: whether it is
+    the treaty's settings that decide, which line to change, and what that would bring.
 
     Example:
 
@@ -82,7 +96,62 @@ def forecast(
         _ = result.owners  # computed while the bar is shown
         if plot is not None:
             draw(outlook, result, plot)
+    looked, why_not = None, ""
+    if settings and stand_in is not None and not private:
+        with waiting("trying other settings", quiet=as_json):
+            looked, why_not = _settings(document, stand_in)
     if as_json:
-        print_json(result.plain())
-    else:
-        console.print(render(result))
+        told = {} if looked is None else {"settings": _plain(looked)}
+        print_json({**result.plain(), **told})
+        return
+    console.print(render(result))
+    if looked is not None:
+        _show(looked, document.target.unit)
+    elif why_not:
+        console.print(f"Other settings were not tried: {why_not}", style="dim")
+
+
+def _settings(document: "Treaty", stand_in: Path) -> "tuple[Diagnosis | None, str]":
+    """Try other settings on the public rows; say why, if that cannot be."""
+    from treaty.records import open_source
+    from treaty.settings.diagnosing import diagnosis
+    from treaty.settings.expecting import Judge
+
+    try:
+        judge = Judge(open_source(stand_in), [*document.features, document.target.column])
+        return diagnosis(document, judge), ""
+    except TreatyError as error:
+        return None, str(error)
+
+
+def _plain(looked: "Diagnosis") -> dict[str, object]:
+    return {
+        "verdict": looked.words,
+        "expected_error": looked.told.error,
+        "expected_error_public_only": looked.told.public_error,
+        "expected_error_with_good_settings": looked.planned,
+        "changes": [
+            {"line": change.line, "write": change.words, "expected_error": change.error}
+            for change in looked.changes
+        ],
+    }
+
+
+def _show(looked: "Diagnosis", unit: str) -> None:
+    from treaty.gains.own_gain import shown
+
+    what = "log loss" if looked.told.labels else "error"
+    beside = table(
+        f"Settings: expected {what} on further records{f', {unit}' if unit else ''}",
+        "line of the treaty",
+        "written like this",
+        what,
+    )
+    beside.columns[1].justify = "left"
+    beside.add_row("", "as it is", shown(looked.told.error))
+    beside.add_row("", "the public rows only", shown(looked.told.public_error))
+    for change in looked.changes:
+        beside.add_row(change.line, change.words, shown(change.error))
+    beside.add_row("", "good settings throughout", shown(looked.planned), style="bold green")
+    console.print(beside)
+    console.print(looked.words)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from treaty.cli.options import Json
-from treaty.cli.output import check_writable, console, print_json, waiting
+from treaty.cli.output import check_writable, console, print_json
 from treaty.cli.plan import plan_into
 from treaty.errors import TreatyError
 
@@ -97,8 +97,7 @@ def init(
     not_planned = ""
     if planned:
         try:
-            with waiting("planning", quiet=as_json):
-                plan_into(out, document, open_source(data), Limits(seconds=seconds))
+            plan_into(out, document, open_source(data), Limits(seconds=seconds), quiet=as_json)
         except TreatyError as error:
             not_planned = f" (not planned: {error})"
     if as_json:

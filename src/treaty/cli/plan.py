@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from treaty.cli.options import Json, OwnLosses, TreatyFile
-from treaty.cli.output import check_writable, console, print_json, table, waiting
+from treaty.cli.output import check_writable, console, print_json, progress_bars, table, waiting
 from treaty.errors import TreatyError
 
 if TYPE_CHECKING:
     from treaty.records import Source
     from treaty.settings import Candidate, Limits
-    from treaty.settings.expecting import Judge
+    from treaty.settings.expecting import Expected, Judge
     from treaty.settings.rivals import Rival
     from treaty.terms import Treaty
 
@@ -22,6 +22,14 @@ def plan(
     stand_in: Annotated[
         Path, typer.Option("--stand-in", metavar="FILE", help="Public rows (CSV, Parquet).")
     ],
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="COLUMN",
+            help="The column that says whose a public row is, if not of the parties.",
+        ),
+    ] = None,
     out: Annotated[
         Path, typer.Option("--out", metavar="FILE", help="Where the planned treaty goes.")
     ] = Path("treaty.toml"),
@@ -42,7 +50,7 @@ def plan(
         typer.Option(
             "--keep",
             metavar="LEVER",
-            help="Leave this: bounds, knots, categories, reference, basis, rounds, weights, ridge.",
+            help="Leave this: bounds, knots, categories, basis, rounds, weights, ridge.",
         ),
     ] = None,
     seconds: Annotated[
@@ -50,10 +58,8 @@ def plan(
     ] = 60.0,
     papers: Annotated[
         bool,
-        typer.Option(
-            "--papers", help="Rehearse the papers' algorithms as well; that takes minutes."
-        ),
-    ] = False,
+        typer.Option("--papers/--no-papers", help="Rehearse the papers' algorithms as well."),
+    ] = True,
     loss: OwnLosses = None,
     as_json: Json = False,
 ) -> None:
@@ -84,15 +90,15 @@ def plan(
         frozenset(keep or ()),
         seconds,
     )
-    with waiting("planning", quiet=as_json):
-        found, judge = plan_into(out, draft, t.open_source(stand_in), limits)
-        others = rivals(found, judge)
+    found, judge = plan_into(out, draft, t.open_source(stand_in), limits, by=by, quiet=as_json)
+    with waiting("what else could be done", quiet=as_json):
+        told, others = judge.foreseen(found.treaty), rivals(found, judge)
         if papers:
             others += of_papers(draft, judge)
     if as_json:
-        print_json(_plain(found, others, out))
+        print_json(_plain(found, told, others, out))
         return
-    _show(found, others)
+    _show(found, told, others)
     if not found.pays:
         console.print(
             "Training together is not expected to beat the public model: do not spend ε on it.",
@@ -102,33 +108,47 @@ def plan(
 
 
 def plan_into(
-    out: Path, draft: "Treaty", public: "Source", limits: "Limits"
+    out: Path,
+    draft: "Treaty",
+    public: "Source",
+    limits: "Limits",
+    *,
+    by: str | None = None,
+    quiet: bool,
 ) -> "tuple[Candidate, Judge]":
     """Plan a draft on public rows and write it; interrupted, the best so far."""
+    from treaty.gains.own_gain import shown
     from treaty.settings import planning
     from treaty.settings.expecting import Judge
     from treaty.settings.writing import planned_text
     from treaty.terms.settling import write_fitted
 
-    judge = Judge(public, [*draft.features, draft.target.column])
+    judge = Judge(public, [*draft.features, draft.target.column], by=by)
     found: Candidate | None = None
     try:
-        for candidate in planning.planned(draft, judge, limits):
-            found = candidate
+        with progress_bars(quiet=quiet) as move:
+            move("planning", 0, 100)
+            for found in planning.planned(draft, judge, limits):
+                words = f"planning, best so far {shown(found.expected.error)} {draft.target.unit}"
+                move(words.rstrip(), round(100 * found.done), 100)
     except KeyboardInterrupt:
         if found is None:
             raise
     assert found is not None
     settled = judge.in_place(found.treaty)
-    write_fitted(out, planned_text(found, settled, len(judge.rows)), settled)
+    told = judge.foreseen(found.treaty)
+    write_fitted(out, planned_text(found, told, settled, len(judge.rows)), settled)
     return found, judge
 
 
-def _plain(found: "Candidate", others: "list[Rival]", out: Path) -> dict[str, object]:
+def _plain(
+    found: "Candidate", told: "Expected", others: "list[Rival]", out: Path
+) -> dict[str, object]:
     return {
         "treaty": str(out),
-        "expected_error": found.expected.error,
-        "expected_error_public_only": found.expected.public_error,
+        "expected_error": told.error,
+        "interval": list(told.interval),
+        "expected_error_public_only": told.public_error,
         "unit": found.treaty.target.unit,
         "pays": found.pays,
         "levers": [
@@ -145,11 +165,11 @@ def _plain(found: "Candidate", others: "list[Rival]", out: Path) -> dict[str, ob
     }
 
 
-def _show(found: "Candidate", others: "list[Rival]") -> None:
+def _show(found: "Candidate", told: "Expected", others: "list[Rival]") -> None:
     from treaty.gains.own_gain import shown
 
     unit = f", {found.treaty.target.unit}" if found.treaty.target.unit else ""
-    what = "log loss" if found.expected.labels else "error"
+    what = "log loss" if told.labels else "error"
     levers = table(
         f"What each lever brought: expected {what}{unit}", "lever", "chosen", "before", "after"
     )
@@ -157,8 +177,15 @@ def _show(found: "Candidate", others: "list[Rival]") -> None:
     for step in found.steps:
         levers.add_row(step.lever, step.words, shown(step.before), shown(step.after))
     console.print(levers)
-    beside = table(f"Expected {what} on further records{unit}", "what", what)
-    beside.add_row("this plan", shown(found.expected.error), style="bold green")
+    beside = table(f"Expected {what} on further records{unit}", "what", what, "90% interval")
+    low, high = told.interval
+    interval = f"{shown(low)} to {shown(high)}"
+    beside.add_row("this plan", shown(told.error), interval, style="bold green")
     for rival in others:
         beside.add_row(rival.name, shown(rival.error))
     console.print(beside)
+    console.print(
+        "The interval is for the rows that this was told on, by which nothing was chosen: all lines "
+        "of the table would move with them.",
+        style="dim",
+    )

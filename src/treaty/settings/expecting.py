@@ -27,12 +27,15 @@ from treaty.settings.three_parts import promised_and_kept
 from treaty.terms import Treaty, encoder_of, fit, plan_of, problem_of
 from treaty.terms.reading import class_weights
 
-PARTS = 5
-"""Into so many parts public rows are cut; each is judged by models of the others."""
-FEWEST = 10 * PARTS
+PARTS = 6
+"""Into so many parts public rows are cut; each is judged by models of the others. Ways are compared on
+all but the last, which what is found is forecast on."""
+FEWEST = 50
 """So many public rows are needed to choose anything by them."""
 FEWEST_OWNERS = 3
 """So many owners are needed where rows of some are to tell about others."""
+NORMAL = 1.645
+"""Of a normal variable 90% lie within so many standard deviations."""
 Made = TypeVar("Made")
 
 
@@ -64,6 +67,13 @@ class Expected:
     def error(self) -> float:
         """The error in the target's own unit, or log loss."""
         return self.loss if self.labels else math.sqrt(max(self.loss, 0.0))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """A 90% interval of that error: these are few rows."""
+        off = NORMAL * float(self.public.std(ddof=1)) / math.sqrt(len(self.public))
+        low, high = (max(self.loss + sign * off, 0.0) for sign in (-1, 1))
+        return (low, high) if self.labels else (math.sqrt(low), math.sqrt(high))
 
     @property
     def public_error(self) -> float:
@@ -110,6 +120,10 @@ class Judge:
         self._part = np.random.default_rng(seed).permutation(np.arange(len(self.rows)) % PARTS)
         if by is not None:
             self._part = self._by_owner(self.rows[by].cast(pl.String).fill_null("").to_list())
+        whole = range(self.parts)
+        self._compared, self._set_aside = (
+            (whole[:-1], whole[-1:]) if self.parts == PARTS else (whole, whole)
+        )
         self._made: dict[object, object] = {}
         self.end = math.inf
         """When to stop, by the monotonic clock."""
@@ -135,16 +149,22 @@ class Judge:
         return self._once(("fitted", *_shape(treaty)), lambda: fit(treaty, FrameSource(self.rows)))
 
     def expected(self, treaty: Treaty) -> Expected:
-        """Return what a treaty's model is expected to cost."""
+        """Return what a treaty's model is expected to cost, to compare it with others."""
+        return self._expected(treaty, self._compared)
+
+    def foreseen(self, treaty: Treaty) -> Expected:
+        """Return the same on rows by which nothing was chosen: a forecast of what has been found.
+
+        Where rows are of so few owners that none of them can be set aside, on all rows.
+        """
+        return self._expected(treaty, self._set_aside)
+
+    def _expected(self, treaty: Treaty, parts: range) -> Expected:
         with on_one_thread():
             gain, excess = self._gain(treaty)
+            losses = np.concatenate([self._held_out(treaty, part) for part in parts])
             # Models that judge are of fewer rows than the public model: their excess is larger.
-            public = self.held_out(treaty) - excess / (self.parts - 1)
-            return Expected(public, gain, treaty.target.bounds is None)
-
-    def held_out(self, treaty: Treaty) -> FloatArray:
-        """Return what the model of the public rows costs on each of them, made without it."""
-        return self._once(("losses", *_shape(treaty)), lambda: self._judged(treaty))
+            return Expected(losses - excess / (self.parts - 1), gain, treaty.target.bounds is None)
 
     def gradient_sizes(self, treaty: Treaty) -> tuple[FloatArray, BoolArray]:
         """Return the norm of every public row's gradient at the public model, as the noise counts it.
@@ -187,6 +207,9 @@ class Judge:
         found = self.surveyed(treaty)
         ready = plan_of(self.in_place(treaty)).informed_by(found)
         theta, view = found.model(_about(treaty)).theta, found.view(_about(treaty))
+        # Where the best model of the public rows lies outside of Θ, all others do worse than it.
+        free = found.theta if _about(treaty) == "public" else found.tuned.theta
+        kept_out = float(found.risk.value(theta)) - float(found.risk.value(free))
         curvature = curvature_of(found.problem, found.risk, theta)
         curvature = curvature + found.problem.ridge * np.eye(len(theta))
         excess, unit = 0.5 * float(np.sum(curvature * view.covariance)), in_unit(treaty)
@@ -195,13 +218,13 @@ class Judge:
                 ("cost", treaty.model_dump_json(exclude={"title", "fitted"})),
                 lambda: rehearsed_cost(ready, found.risk, theta, view.covariance, self.seed),
             )
-            return (excess - cost) * unit, excess * unit
+            return (excess - cost - kept_out) * unit, excess * unit
         learner = ready.learner()
         assert isinstance(learner, BlendedStep)
         gain = learner.expected_gain(curvature)
         if self.owners or math.isinf(found.problem.fitness_loss.curvature_bound):
             gain *= self._kept(treaty)
-        return gain * unit, excess * unit
+        return (gain - kept_out) * unit, excess * unit
 
     def _kept(self, treaty: Treaty) -> float:
         """Return which share of the promised gain is kept on rows that nobody has seen, 1 at most.
@@ -237,13 +260,13 @@ class Judge:
         found = found.under(ready.problem)
         return promised_and_kept(ready.informed_by(found), found, first, second, seed=asked)
 
-    def _judged(self, treaty: Treaty) -> FloatArray:
-        """Return the loss of every row, of the public model made without its part."""
-        losses = np.empty(len(self.rows))
-        for part in range(self.parts):
+    def _held_out(self, treaty: Treaty, part: int) -> FloatArray:
+        """Return what the model of the public rows costs on each row of a part, made without it."""
+
+        def judge() -> FloatArray:
             if time.monotonic() > self.end:
                 raise OutOfTime("there is no time left to judge this")
-            seen, judged = self.rows.filter(self._part != part), self._part == part
+            seen, judged = (self.rows.filter(which) for which in _parted(self._part, part))
             settled = fit(treaty, FrameSource(seen))
             problem, encoder = problem_of(settled), encoder_of(settled)
             rows = encoder.rows(problem.fitness_loss, FrameSource(seen))[0]
@@ -252,14 +275,20 @@ class Judge:
                 penalty = float(problem.penalty(theta)) * in_unit(treaty)
             else:
                 theta, penalty = alone(OwnRecords(problem, rows.x, rows.y)).theta, 0.0
-            told = _losses(settled, problem, encoder, theta, self.rows.filter(judged))
-            losses[judged] = told + penalty
-        return losses
+            return _losses(settled, problem, encoder, theta, judged) + penalty
+
+        return self._once(("losses", *_shape(treaty), part), judge)
 
     def _once(self, key: object, make: Callable[[], Made]) -> Made:
         if key not in self._made:
             self._made[key] = make()
         return cast(Made, self._made[key])
+
+
+def _parted(parts: IntArray, part: int) -> tuple[pl.Series, pl.Series]:
+    """Return which rows are not in a part, and which are."""
+    inside = pl.Series(parts == part)
+    return ~inside, inside
 
 
 def _settled_as(treaty: Treaty, settled: Treaty) -> Treaty:

@@ -9,7 +9,8 @@ from typing import ClassVar
 from treaty.errors import TreatyError
 from treaty.learners.blended_step import BlendedStep
 from treaty.records import SourceLike, open_source
-from treaty.settings.expecting import Expected, Judge
+from treaty.records.fitting import encoded_columns
+from treaty.settings.expecting import Expected, Judge, OutOfTime
 from treaty.settings.levers import (
     Basis,
     Bounds,
@@ -19,8 +20,6 @@ from treaty.settings.levers import (
     Method,
     NoiseKind,
     Option,
-    PublicOwners,
-    Reference,
     Rounds,
     Weighing,
     under,
@@ -64,14 +63,14 @@ class Candidate:
         expected: what its model is expected to cost.
         clip_leaves: which share of public gradients its clip leaves as they are.
         steps: what each lever brought on the way to it.
-        done: whether the search is at its end.
+        done: which share of the search is done; 1 at the end.
     """
 
     treaty: Treaty
     expected: Expected
     clip_leaves: float
     steps: tuple[Step, ...] = ()
-    done: bool = False
+    done: float = 0.0
 
     @property
     def pays(self) -> bool:
@@ -87,8 +86,8 @@ class Limits:
         delta: δ that every party allows; 0 for pure ε.
         method: the only method it may use; None for whichever is best.
         most_rounds: no more rounds than that.
-        keep: names of levers that are left as the draft has them: bounds, knots, categories, reference,
-            basis, rounds, weights; and "ridge": the draft's own is then part of what is to be low.
+        keep: names of levers that are left as the draft has them: bounds, knots, categories, basis,
+            rounds, weights; and "ridge": the draft's own is then part of what is to be low.
         seconds: after so long no further way is tried.
     """
 
@@ -99,7 +98,7 @@ class Limits:
     seconds: float = 60.0
 
     KEEPABLE: ClassVar[tuple[str, ...]] = (
-        *("bounds", "knots", "categories", "reference", "basis", "rounds", "weights", "ridge"),
+        *("bounds", "knots", "categories", "basis", "rounds", "weights", "ridge"),
     )
 
     def __post_init__(self) -> None:
@@ -115,8 +114,8 @@ class Limits:
 
     def levers(self, draft: Treaty) -> list[Lever]:
         """Return the levers that may be moved, in the order in which they are tried."""
-        found: list[Lever] = [Knots(), Bounds(draft), Categories(), Reference(), Basis()]
-        found += [PublicOwners(), NoiseKind(self.delta), Weighing(), Rounds(self.most_rounds)]
+        found: list[Lever] = [Bounds(draft), Categories(draft), Basis(), NoiseKind(self.delta)]
+        found += [Weighing(), Rounds(self.most_rounds), Knots()]
         if self.method is None and "basis" not in self.keep and "ridge" not in self.keep:
             found.append(Method())
         return [lever for lever in found if lever.name not in self.keep]
@@ -165,65 +164,73 @@ def planned(treaty: Treaty, judge: Judge, limits: Limits) -> Iterator[Candidate]
         limits.method or BlendedStep.name,
         limits.most_rounds,
         keeps_ridge="ridge" in limits.keep,
+        public_owners=judge.owners,
     )
     if "basis" not in limits.keep:
         begin = next(Basis().options(begin, judge)).treaty
-    best = _with_clip(begin, judge)
+    search = _Search(judge)
+    best = search.with_clip(begin)
     yield best
     levers = limits.levers(treaty)
     judge.end = end
     try:
-        for _ in range(PASSES):
+        for number in range(PASSES):
             before = best.treaty
-            for lever in levers:
-                best = _pulled(lever, best, judge)
-                yield best
+            for place, lever in enumerate(levers, start=1):
+                best = search.pulled(lever, best)
+                yield replace(best, done=(number + place / len(levers)) / (PASSES + 1))
             if best.treaty == before or time.monotonic() > end:
                 break
     finally:  # interrupted or not, what was found may still be compared with rivals
         judge.end = math.inf
-    yield replace(best, done=True)
+    yield replace(best, done=1.0)
 
 
-def _pulled(lever: Lever, best: Candidate, judge: Judge) -> Candidate:
-    """Try the ways of one lever; return the simplest that is as good as the best within chance."""
-    found: list[tuple[Option, Candidate]] = []
-    ways: dict[str, float | str] = {}
-    for option in lever.options(best.treaty, judge):
-        if time.monotonic() > judge.end:
-            break
-        try:
-            candidate = _with_clip(option.treaty, judge)
-        except TreatyError as error:  # some ways do not go with these rows: too many components
-            ways[option.words] = str(error)
-            continue
-        found.append((option, candidate))
-        ways[option.words] = candidate.expected.error
-    if not found:
-        return best
-    lowest = min((candidate for _, candidate in found), key=lambda c: c.expected.loss)
-    if best.expected.loss < lowest.expected.loss:
-        lowest = best
-    good = [each for each in found if _as_good(each[1], lowest, lever.ordered)]
-    if not good or good[0][1].treaty == best.treaty:
-        return best
-    option, candidate = good[0]
-    step = Step(
-        lever.name,
-        lever.line,
-        option.words,
-        best.expected.error,
-        candidate.expected.error,
-        ways,
-    )
-    return replace(candidate, steps=(*best.steps, step))
+class _Search:
+    """Tries ways, and learns from each how long the next will take."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self._pace = 0.0
+        """Seconds that a way has taken, over the square of its columns: the largest so far."""
+
+    def pulled(self, lever: Lever, best: Candidate) -> Candidate:
+        """Try the ways of one lever; return the simplest that is as good as the best within chance."""
+        found: list[tuple[Option, Candidate]] = []
+        ways: dict[str, float | str] = {}
+        for option in lever.options(best.treaty, self._judge):
+            try:
+                candidate = self.with_clip(option.treaty)
+            except TreatyError as error:  # some ways do not go with these rows, or with the time
+                ways[option.words] = str(error)
+                continue
+            found.append((option, candidate))
+            ways[option.words] = candidate.expected.error
+        if not found:
+            return best
+        lowest = min((candidate for _, candidate in found), key=lambda c: c.expected.loss)
+        if best.expected.loss < lowest.expected.loss:
+            lowest = best
+        good = [each for each in found if _as_good(each[1], lowest, lever.ordered)]
+        if not good or good[0][1].treaty == best.treaty:
+            return best
+        option, candidate = good[0]
+        before, after = best.expected.error, candidate.expected.error
+        step = Step(lever.name, lever.line, option.words, before, after, ways)
+        return replace(candidate, steps=(*best.steps, step))
+
+    def with_clip(self, treaty: Treaty) -> Candidate:
+        """Return a treaty with its best clip, and what is expected of it, if there is time."""
+        start = time.monotonic()
+        size = len(encoded_columns(self._judge.fitted(treaty).features)) ** 2
+        if start + self._pace * size > self._judge.end:
+            raise OutOfTime("there is no time left to judge this")
+        clipped, share = with_best_clip(treaty, self._judge)
+        found = Candidate(clipped, self._judge.expected(clipped), share)
+        self._pace = max(self._pace, (time.monotonic() - start) / size)
+        return found
 
 
 def _as_good(candidate: Candidate, lowest: Candidate, ordered: bool) -> bool:
     apart, error = candidate.expected.above(lowest.expected)
     return apart <= max(error if ordered else 0.0, NOTHING * lowest.expected.loss)
-
-
-def _with_clip(treaty: Treaty, judge: Judge) -> Candidate:
-    clipped, share = with_best_clip(treaty, judge)
-    return Candidate(clipped, judge.expected(clipped), share)

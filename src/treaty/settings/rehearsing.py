@@ -12,6 +12,9 @@ from treaty.plans import Plan
 from treaty.simulation import simulate
 
 RUNS = 48
+FEW_RUNS = 12
+"""Over long horizons."""
+LONG = 50
 
 
 def rehearsed_cost(
@@ -29,7 +32,7 @@ def rehearsed_cost(
         covariance: of how far it may be off.
         seed: of starts, clocks and noise.
     """
-    problem = plan.problem
+    problem, runs = plan.problem, RUNS if plan.horizon < LONG else FEW_RUNS
     rows = public if not isinstance(public, RowRisk) else risk_of(problem.loss, public.x, public.y)
     slope = -(public.gradient(best) + problem.ridge * best)
     fitness = tilted(rows.with_loss(problem.fitness_loss), slope, best)
@@ -37,9 +40,9 @@ def rehearsed_cost(
     stick = Yardstick(problem, fitness, Optimum(best, value, 0.0))
     start = plan.start
     if plan.begin != "zero":
-        draws = np.random.default_rng([seed, 5]).standard_normal((RUNS, len(best)))
+        draws = np.random.default_rng([seed, 5]).standard_normal((runs, len(best)))
         values, vectors = np.linalg.eigh(covariance)
         start = best + draws * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
     records = dict.fromkeys((party.name for party in plan.parties), tilted(rows, slope, best))
-    done = simulate(replace(plan, start=start), records, runs=RUNS, seed=seed, measured_with=stick)
+    done = simulate(replace(plan, start=start), records, runs=runs, seed=seed, measured_with=stick)
     return float(done.final.mean()) * value

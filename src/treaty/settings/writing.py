@@ -7,23 +7,25 @@ from typing import Any
 import tomli_w
 
 from treaty.gains.own_gain import shown
+from treaty.learners.blended_step import BlendedStep
 from treaty.plain import Plain
+from treaty.settings.expecting import Expected
 from treaty.settings.planning import Candidate, Step
 from treaty.terms import Treaty
 
 _ARRAY = re.compile(r"\[\n((?:    .*\n)+)\]")
 
 
-def planned_text(found: Candidate, settled: Treaty, rows: int) -> str:
+def planned_text(found: Candidate, told: Expected, settled: Treaty, rows: int) -> str:
     """Return the text of a planned treaty, without its fitted dictionary.
 
     Args:
         found: the plan.
+        told: what is expected of it, on rows by which nothing was chosen.
         settled: its treaty with all in place that public rows decide.
         rows: how many public rows it was planned on.
     """
     unit = f" {settled.target.unit}" if settled.target.unit else ""
-    told = found.expected
     what = "log loss" if told.labels else "error"
     comments = _comments(found)
     parts = [
@@ -70,9 +72,10 @@ def _beside(comments: Mapping[str, list[str]], section: str, text: str) -> str:
 def _comments(found: Candidate) -> dict[str, list[str]]:
     """Return comments by section, and by section and key."""
     made = {
-        "loss.clip": [f"{100 * found.clip_leaves:.0f}% of the public gradients stay below it"],
-        "training.method": ["one question at the public model, blended with public rows"],
+        "loss.clip": [f"{100 * found.clip_leaves:.3g}% of the public gradients stay below it"],
     }
+    if found.treaty.training.method == BlendedStep.name:
+        made["training.method"] = ["asks at the public model; answers are blended with public rows"]
     latest: dict[str, Step] = {step.lever: step for step in found.steps}
     for step in latest.values():
         made.setdefault(step.line, []).append(_why(step))

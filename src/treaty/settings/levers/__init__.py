@@ -3,7 +3,6 @@
 from treaty.settings.levers.basis import Basis as Basis
 from treaty.settings.levers.bounds import Bounds as Bounds
 from treaty.settings.levers.categories import Categories as Categories
-from treaty.settings.levers.categories import Reference as Reference
 from treaty.settings.levers.clip import with_best_clip as with_best_clip
 from treaty.settings.levers.knots import Knots as Knots
 from treaty.settings.levers.lever import Lever as Lever
@@ -12,5 +11,4 @@ from treaty.settings.levers.mechanism import NoiseKind as NoiseKind
 from treaty.settings.levers.method import Method as Method
 from treaty.settings.levers.method import Rounds as Rounds
 from treaty.settings.levers.method import under as under
-from treaty.settings.levers.public_owners import PublicOwners as PublicOwners
 from treaty.settings.levers.weights import Weighing as Weighing

@@ -11,7 +11,7 @@ from treaty.settings.expecting import Judge
 from treaty.settings.levers.lever import Lever, Option, with_features
 from treaty.terms import Treaty
 
-OUTSIDE = (0.001, 0.01, 0.05)
+OUTSIDE = (0.001, 0.01, 0.02, 0.05)
 """Shares of public rows that lie below the lower bound, and as many above the upper one."""
 
 

@@ -10,55 +10,46 @@ from treaty.settings.expecting import Judge
 from treaty.settings.levers.lever import Lever, Option, with_features
 from treaty.terms import Treaty
 
-FEWEST = (30, 10, 3)
+FEWEST = (3, 10, 30)
 
 
 class Categories(Lever):
-    """Only categories that so many public rows have; the others count as none."""
+    """All categories that the draft lists, or only those that so many public rows have.
+
+    A ridge shrinks what rare categories say already; they are left out where that is clearly better.
+    Without a column for the most frequent category most of a record is 0, and costs less noise.
+
+    Args:
+        drafted: the draft, whose own lists are one way.
+    """
 
     name: ClassVar[str] = "categories"
     line: ClassVar[str] = "features"
-    ordered: ClassVar[bool] = False
+
+    def __init__(self, drafted: Treaty) -> None:
+        self._listed = {n: f for n, f in drafted.features.items() if isinstance(f, OneHot)}
 
     def options(self, treaty: Treaty, judge: Judge) -> Iterator[Option]:
-        """Return few categories, more, and then all that the treaty lists."""
-        listed = {n: f for n, f in treaty.features.items() if isinstance(f, OneHot)}
-        if not listed:
+        """Return all categories that the draft lists, then fewer; also without the most frequent."""
+        if not self._listed:
             return
-        last: dict[str, OneHot] = {}
+        ways = {"all categories listed": self._listed}
         for fewest in FEWEST:
-            kept = {name: _kept(judge, name, feature, fewest) for name, feature in listed.items()}
-            if kept in (last, listed):
-                continue
-            last = kept
-            yield Option(with_features(treaty, kept), f"categories that {fewest} public rows have")
-        yield Option(treaty, "all categories listed")
-
-
-class Reference(Lever):
-    """Every category has a column, or all but the most frequent one: then most of a record is 0."""
-
-    name: ClassVar[str] = "reference"
-    line: ClassVar[str] = "features"
-    ordered: ClassVar[bool] = False
-
-    def options(self, treaty: Treaty, judge: Judge) -> Iterator[Option]:
-        """Return the categories as they are, then without the most frequent of each column."""
-        listed = {n: f for n, f in treaty.features.items() if isinstance(f, OneHot)}
-        fewer = {name: _without_reference(judge, name, feature) for name, feature in listed.items()}
-        if fewer == listed:
-            return
-        yield Option(treaty, "every category listed")
-        yield Option(
-            with_features(treaty, fewer), "the most frequent of each column counts as none"
-        )
+            kept = {n: _kept(judge, n, feature, fewest) for n, feature in self._listed.items()}
+            if kept not in ways.values():
+                ways[f"categories that {fewest} public rows have"] = kept
+        for words, listed in ways.items():
+            yield Option(with_features(treaty, listed), words)
+            fewer = {n: _without_most_frequent(judge, n, f) for n, f in listed.items()}
+            if fewer != listed:
+                yield Option(with_features(treaty, fewer), f"{words}, but for the most frequent")
 
 
 def _counted(judge: Judge, column: str) -> pl.DataFrame:
     return judge.rows[column].cast(pl.String).value_counts(sort=True, name="count")
 
 
-def _without_reference(judge: Judge, column: str, feature: OneHot) -> OneHot:
+def _without_most_frequent(judge: Judge, column: str, feature: OneHot) -> OneHot:
     """Leave out the most frequent category, if it is listed and not the only one."""
     most = _counted(judge, column).drop_nulls()[column].head(1).to_list()
     names = tuple(name for name in feature.categories if name not in most)

@@ -61,7 +61,9 @@ class Rounds(Lever):
             yield Option(changed, "one round" if number == 1 else f"{number} rounds")
 
 
-def under(treaty: Treaty, method: str, most_rounds: int, *, keeps_ridge: bool) -> Treaty:
+def under(
+    treaty: Treaty, method: str, most_rounds: int, *, keeps_ridge: bool, public_owners: int = 0
+) -> Treaty:
     """Return a treaty trained with a method from the public model on, every gradient clipped.
 
     Args:
@@ -70,13 +72,15 @@ def under(treaty: Treaty, method: str, most_rounds: int, *, keeps_ridge: bool) -
         most_rounds: no more rounds than that.
         keeps_ridge: whether the treaty's own ridge is part of what is learnt. If not, the public model
             has a ridge by cross-validation, and there is hardly any besides.
+        public_owners: of how many owners public rows are that are to tell about others; 0 if they are
+            like everybody's.
     """
-    method_named(method)
+    asks_owners = public_owners > 0 and "public_owners" in method_named(method).parameters
     training = treaty.training.model_copy(
         update={
             "method": method,
             "start": "public" if keeps_ridge else "tuned",
-            "parameters": {},
+            "parameters": {"public_owners": float(public_owners)} if asks_owners else {},
             "blocs": (),
             "frequency_scaling": "off",
         }

@@ -1,0 +1,146 @@
+"""Bad settings or a bad collaboration: which line of a treaty to change, and what that would bring."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from treaty.errors import TreatyError
+from treaty.learners.blended_step import BlendedStep
+from treaty.records import Counts, Feature, Hats, Number
+from treaty.records.values import as_numbers
+from treaty.settings.expecting import Expected, Judge
+from treaty.settings.levers import Basis, under, with_best_clip
+from treaty.settings.levers.lever import with_features
+from treaty.settings.levers.method import ROOM
+from treaty.terms import Treaty
+
+WORTH = 0.01
+"""A change that lowers the error by less is not worth a word."""
+SECONDS = 30.0
+"""After so long no further change is tried."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One line of a treaty, written otherwise.
+
+    Args:
+        line: which line.
+        words: what to write instead.
+        error: the expected error then, in the target's unit, or log loss.
+    """
+
+    line: str
+    words: str
+    error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """What a treaty's settings are worth beside other settings of the same collaboration.
+
+    Args:
+        told: what is expected of the treaty as it is.
+        changes: what single changes would bring, the best first.
+        planned: the expected error with all of them, as `treaty plan` begins.
+    """
+
+    told: Expected
+    changes: tuple[Change, ...]
+    planned: float
+
+    @property
+    def words(self) -> str:
+        """Which it is, in a sentence."""
+        public, now = self.told.public_error, self.told.error
+        if self.planned >= (1 - WORTH) * public:
+            return (
+                "No settings that were tried make training beat the public rows by 1%: at these "
+                "budgets it is the collaboration that does not pay, not its settings."
+            )
+        if self.planned < (1 - WORTH) * now:
+            return "It is the settings: `treaty plan` finds better ones for the same budgets."
+        return "The settings are good: no change that was tried lowers the error by 1%."
+
+
+def diagnosis(treaty: Treaty, judge: Judge) -> Diagnosis:
+    """Try to change single lines of a treaty, and all of them, on public rows.
+
+    Args:
+        treaty: the treaty.
+        judge: of these rows.
+    """
+    end = time.monotonic() + SECONDS
+    told = judge.expected(treaty)
+    best = with_best_clip(
+        next(Basis().options(_blended(_widened(treaty, judge)), judge)).treaty, judge
+    )
+    found: list[Change] = []
+    for line, words, changed in _changes(treaty, judge):
+        if time.monotonic() > end:
+            break
+        try:
+            error = judge.expected(changed).error
+        except TreatyError:  # a change that these rows, or this method, do not go with
+            continue
+        if error < (1 - WORTH) * told.error:
+            found.append(Change(line, words, error))
+    changes = tuple(sorted(found, key=lambda change: change.error))
+    return Diagnosis(told, changes, judge.expected(best[0]).error)
+
+
+def _changes(treaty: Treaty, judge: Judge) -> Iterator[tuple[str, str, Treaty]]:
+    """Return single changes: the line, what to write, and the treaty with it."""
+    if treaty.training.method != BlendedStep.name:
+        changed = with_best_clip(_blended(treaty), judge)[0]
+        yield "[training]", 'method = "blended-step", start = "tuned", horizon = 1', changed
+    if treaty.loss.clip is not None:
+        changed = with_best_clip(treaty, judge)[0]
+        yield "[loss]", f"clip = {changed.loss.clip:g}", changed
+    if treaty.loss.theta_max < ROOM:
+        loss = treaty.loss.model_copy(update={"theta_max": ROOM})
+        yield "[loss]", f"theta_max = {ROOM:g}", treaty.model_copy(update={"loss": loss})
+    changed = next(Basis().options(treaty, judge)).treaty
+    if changed.dictionary != treaty.dictionary:
+        if treaty.loss.clip is not None:
+            changed = with_best_clip(changed, judge)[0]
+        yield "[dictionary]", 'standardise = "frequency", norm = "l1", nothing else', changed
+    changed = _widened(treaty, judge)
+    for name, feature in changed.features.items():
+        if feature != treaty.features[name]:
+            yield f"[features.{name}]", _bounds(feature), with_features(treaty, {name: feature})
+    if changed.target != treaty.target:
+        words = _bounds(changed.target)
+        yield "[target]", words, treaty.model_copy(update={"target": changed.target})
+
+
+def _blended(treaty: Treaty) -> Treaty:
+    return under(treaty, BlendedStep.name, 1, keeps_ridge=False)
+
+
+def _bounds(part: object) -> str:
+    low, high = getattr(part, "bounds", (0.0, 0.0))
+    return f"bounds = [{low:g}, {high:g}]"
+
+
+def _widened(treaty: Treaty, judge: Judge) -> Treaty:
+    """Return a treaty whose bounds hold all public rows, where they do not yet."""
+    features: dict[str, Feature] = {}
+    for name, feature in treaty.features.items():
+        if isinstance(feature, Number | Hats):
+            features[name] = feature.model_copy(
+                update={"bounds": _around(feature.bounds, name, judge)}
+            )
+    target = treaty.target
+    if target.bounds is not None:
+        bounds = _around(target.bounds, target.column, judge)
+        target = target.model_copy(update={"bounds": bounds})
+    return with_features(treaty, features).model_copy(update={"target": target})
+
+
+def _around(bounds: tuple[float, float], column: str, judge: Judge) -> tuple[float, float]:
+    numbers = as_numbers(column, judge.rows[column], Counts())
+    known = numbers[numbers == numbers]
+    if not len(known):
+        return bounds
+    return min(bounds[0], float(known.min())), max(bounds[1], float(known.max()))
