@@ -31,11 +31,10 @@ from bench.paper_rivals import Papers
 from bench.peer_models import peer_error
 from bench.privacy_cases import CASES, Case
 from bench.report import finish
-from treaty.errors import TreatyError
 from treaty.fitness import RowRisk
 from treaty.records import FrameSource
 from treaty.settings.expecting import Judge
-from treaty.settings.levers import Basis, with_best_clip
+from treaty.settings.levers import Basis
 from treaty.settings.planning import Candidate, Limits, planned
 from treaty.settings.rivals import under_a_curator
 from treaty.simulation import simulated_models
@@ -96,16 +95,12 @@ class Plans:
             float(self._case.value(settled, public[None])[0]),
         )
 
-    def whitened(self, treaty: Treaty) -> Treaty | None:
-        """Return the plan with its columns whitened, as many as can be, and the clip for that."""
-        for option in list(Basis().options(treaty, self._judge))[1:]:
-            try:
-                return with_best_clip(option.treaty, self._judge)[0]
-            except (
-                TreatyError
-            ):  # a category that is in no row of some part cannot be whitened there
-                continue
-        return None
+    def whitened(self, plan: Candidate) -> Treaty:
+        """Return the same plan with its columns whitened, and a clip that leaves as many gradients."""
+        treaty = list(Basis().options(plan.treaty, self._judge))[1].treaty
+        sizes, _ = self._judge.gradient_sizes(treaty)
+        clip = float(np.quantile(sizes, plan.clip_leaves))
+        return treaty.model_copy(update={"loss": treaty.loss.model_copy(update={"clip": clip})})
 
 
 def measured(case: Case, *, everything: bool) -> dict[str, dict[str, float] | float]:
@@ -133,7 +128,7 @@ def measured(case: Case, *, everything: bool) -> dict[str, dict[str, float] | fl
         words[at] += f"; tuned {who}"
         told["ratios_standardised"][at] = papers.best(epsilon, standardised=True)[0]
         if epsilon == 1.0:
-            at_one = _at_one(case, plans, draft, plan.treaty)
+            at_one = _at_one(case, plans, draft, plan)
     low = plans.lowest
     for at in words:
         parts = "; ".join(f"{name} {values[at] - low:.4g}" for name, values in told.items())
@@ -154,16 +149,14 @@ def measured(case: Case, *, everything: bool) -> dict[str, dict[str, float] | fl
     return found
 
 
-def _at_one(case: Case, plans: Plans, draft: Treaty, treaty: Treaty) -> dict[str, float]:
+def _at_one(case: Case, plans: Plans, draft: Treaty, plan: Candidate) -> dict[str, float]:
     """Measure what else is asked at ε = 1."""
     found = {
         "delta_gain": plans.followed(plans.found(draft, delta=DELTA))[0],
         "curator": plans.followed(plans.found(under_a_curator(draft)))[0],
     }
-    if any(feature.kind == "one-hot" for feature in treaty.features.values()):
-        whitened = plans.whitened(treaty)
-        if whitened is not None and treaty.dictionary.standardise == "frequency":
-            found["basis_gain"] = plans.trained(whitened)[0]
+    if any(feature.kind == "one-hot" for feature in plan.treaty.features.values()):
+        found["basis_gain"] = plans.trained(plans.whitened(plan))[0]
     if "basis" not in case.keep:
         found["peer_ratio"] = peer_error(case, 1.0)
     return found

@@ -57,7 +57,9 @@ def test_a_draft_becomes_a_treaty_that_trains(folder, monkeypatch, capsys):
     code, out, _ = _typed(words, monkeypatch, capsys)
     plain = json.loads(out)
     assert plain["expected_error"] <= plain["expected_error_public_only"]
-    assert plain["levers"][0]["chosen"].startswith("hats")
+    assert any(step["chosen"].startswith("hats") for step in plain["levers"])
+    low, high = plain["interval"]
+    assert low < plain["expected_error"] < high
 
 
 def test_a_treaty_from_public_rows_is_planned_and_trains_as_it_stands(folder, monkeypatch, capsys):
@@ -112,3 +114,55 @@ def test_too_few_rows(folder, monkeypatch, capsys):
     code, _, err = _typed("plan draft.toml --stand-in few.parquet", monkeypatch, capsys)
     assert code == 2
     assert "few.parquet: 30 rows are too few to choose settings by" in err
+
+
+def test_what_a_plan_has_to_keep_to(folder, monkeypatch, capsys):
+    _draft(monkeypatch, capsys)
+    few = "--keep bounds --keep categories --keep basis --keep knots --no-papers"
+    words = f"plan draft.toml --stand-in public.parquet --asynchronous --max-rounds 4 {few}"
+    code, _, err = _typed(words, monkeypatch, capsys)
+    assert code == 0, err
+    document = t.load("treaty.toml")
+    assert document.training.method == "one-at-a-time"
+    assert document.training.horizon <= 4
+    assert all(party.answers == document.training.horizon // 2 for party in document.parties)
+    words = "plan draft.toml --stand-in public.parquet --asynchronous --method one-shot"
+    code, _, err = _typed(words, monkeypatch, capsys)
+    assert code == 2
+    assert "--asynchronous goes with one-at-a-time, not with one-shot" in err
+    words = "plan draft.toml --stand-in public.parquet --keep colours"
+    code, _, err = _typed(words, monkeypatch, capsys)
+    assert code == 2
+    assert "a plan cannot keep colours: it can keep bounds, knots" in err
+
+
+def test_public_rows_of_other_owners(folder, monkeypatch, capsys):
+    _draft(monkeypatch, capsys)
+    words = "plan draft.toml --stand-in public.parquet --by who"
+    code, _, err = _typed(words, monkeypatch, capsys)
+    assert code == 2
+    assert "public rows of 2 owner(s) do not tell how owners differ" in err
+    rows = pl.read_parquet("public.parquet")
+    schools = pl.Series([f"school {i % 5}" for i in range(len(rows))])
+    rows.with_columns(who=schools).write_parquet("schools.parquet")
+    few = "--keep bounds --keep categories --keep basis --keep knots --no-papers"
+    words = f"plan draft.toml --stand-in schools.parquet --by who {few}"
+    code, _, err = _typed(words, monkeypatch, capsys)
+    assert code == 0, err
+    assert t.load("treaty.toml").training.parameters == {"public_owners": 5.0}
+
+
+def test_a_forecast_says_which_line_to_change(folder, monkeypatch, capsys):
+    _draft(monkeypatch, capsys)
+    words = "forecast draft.toml --stand-in public.parquet --precision 0.3"
+    code, out, err = _typed(words, monkeypatch, capsys)
+    assert code == 0, err
+    said = " ".join(out.split())
+    for part in ("line of the treaty", "[training]", 'method = "blended-step"', "good settings"):
+        assert part in said
+    code, out, _ = _typed(f"{words} --json", monkeypatch, capsys)
+    told = json.loads(out)["settings"]
+    assert told["expected_error_with_good_settings"] < told["expected_error"]
+    assert {"line", "write", "expected_error"} == set(told["changes"][0])
+    code, out, _ = _typed(f"{words} --no-settings", monkeypatch, capsys)
+    assert "line of the treaty" not in out

@@ -128,8 +128,8 @@ def _plain(looked: "Diagnosis") -> dict[str, object]:
     return {
         "verdict": looked.words,
         "expected_error": looked.told.error,
-        "expected_error_public_only": looked.told.public_error,
-        "expected_error_with_good_settings": looked.planned,
+        "expected_error_public_only": looked.planned.public_error,
+        "expected_error_with_good_settings": looked.planned.error,
         "changes": [
             {"line": change.line, "write": change.words, "expected_error": change.error}
             for change in looked.changes
@@ -149,9 +149,9 @@ def _show(looked: "Diagnosis", unit: str) -> None:
     )
     beside.columns[1].justify = "left"
     beside.add_row("", "as it is", shown(looked.told.error))
-    beside.add_row("", "the public rows only", shown(looked.told.public_error))
     for change in looked.changes:
         beside.add_row(change.line, change.words, shown(change.error))
-    beside.add_row("", "good settings throughout", shown(looked.planned), style="bold green")
+    beside.add_row("", "good settings throughout", shown(looked.planned.error), style="bold green")
+    beside.add_row("", "the public rows only, with these", shown(looked.planned.public_error))
     console.print(beside)
     console.print(looked.words)

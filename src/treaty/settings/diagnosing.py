@@ -42,25 +42,31 @@ class Diagnosis:
     Args:
         told: what is expected of the treaty as it is.
         changes: what single changes would bring, the best first.
-        planned: the expected error with all of them, as `treaty plan` begins.
+        planned: what is expected with good settings throughout, as `treaty plan` begins.
     """
 
     told: Expected
     changes: tuple[Change, ...]
-    planned: float
+    planned: Expected
 
     @property
     def words(self) -> str:
         """Which it is, in a sentence."""
-        public, now = self.told.public_error, self.told.error
-        if self.planned >= (1 - WORTH) * public:
-            return (
-                "No settings that were tried make training beat the public rows by 1%: at these "
-                "budgets it is the collaboration that does not pay, not its settings."
-            )
-        if self.planned < (1 - WORTH) * now:
+        better = self.planned.error < (1 - WORTH) * self.told.error
+        pays = self.planned.error < (1 - WORTH) * self.planned.public_error
+        if better and pays:
             return "It is the settings: `treaty plan` finds better ones for the same budgets."
-        return "The settings are good: no change that was tried lowers the error by 1%."
+        if better:
+            return (
+                "The settings are bad, but with good ones training would not beat the public rows by "
+                "1% either: at these budgets the collaboration does not pay."
+            )
+        if pays:
+            return "The settings are good: no change that was tried lowers the error by 1%."
+        return (
+            "It is not the settings: none that were tried make training beat the public rows by 1%. At "
+            "these budgets the collaboration does not pay."
+        )
 
 
 def diagnosis(treaty: Treaty, judge: Judge) -> Diagnosis:
@@ -86,7 +92,7 @@ def diagnosis(treaty: Treaty, judge: Judge) -> Diagnosis:
         if error < (1 - WORTH) * told.error:
             found.append(Change(line, words, error))
     changes = tuple(sorted(found, key=lambda change: change.error))
-    return Diagnosis(told, changes, judge.expected(best[0]).error)
+    return Diagnosis(told, changes, judge.expected(best[0]))
 
 
 def _changes(treaty: Treaty, judge: Judge) -> Iterator[tuple[str, str, Treaty]]:
