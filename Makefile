@@ -30,6 +30,7 @@ bench: $(READY)
 	$(BIN)/python -m bench.verdicts
 	$(BIN)/python -m bench.fraud
 	$(BIN)/python -m bench.drafts
+	$(BIN)/python -m bench.cost_of_privacy
 	$(BIN)/python -m bench.decisions
 	$(BIN)/python -m bench.live
 	$(BIN)/python -m bench.many_owners

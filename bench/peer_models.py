@@ -13,7 +13,8 @@ from treaty.records.encoder import encode
 from treaty.records.fitting import place_knots
 from treaty.records.values import as_numbers
 
-TIMES = 20
+TIMES, FEWER_TIMES, MANY = 20, 5, 60
+"""How often it is fitted; with so many columns that takes minutes, and it is fitted less often."""
 QUANTILES = (0.0, 0.01, 0.05)
 """Bounds leave such a share of public rows outside on either side; the best for it is taken."""
 
@@ -33,6 +34,7 @@ def _linear(
     case: Case, public: FloatArray, private: FloatArray, epsilon: float
 ) -> Iterator[FloatArray]:
     column = case.treaty.target.column
+    times = TIMES if public.shape[1] <= MANY else FEWER_TIMES
     seen, truth = (as_numbers(column, rows[column], Counts()) for rows in (case.public, case.rows))
     for share in QUANTILES:
         low, high = np.quantile(public, [share, 1 - share], axis=0)
@@ -41,7 +43,7 @@ def _linear(
         low, high = low - wide * (low > 0), high + wide * (high <= 0)
         y_low, y_high = (float(q) for q in np.quantile(seen, [share, 1 - share]))
         rows = {"x": private, "y": truth, "low": low, "high": high, "y_low": y_low}
-        models = diffprivlib("linear", epsilon, TIMES, {**rows, "y_high": y_high})
+        models = diffprivlib("linear", epsilon, times, {**rows, "y_high": y_high})
         scores = private @ models[:, :-1].T + models[:, -1]
         yield np.mean((truth[:, None] - scores) ** 2, axis=0)
 
