@@ -97,7 +97,7 @@ class Plans:
 
     def whitened(self, plan: Candidate) -> Treaty:
         """Return the same plan with its columns whitened, and a clip that leaves as many gradients."""
-        treaty = list(Basis().options(plan.treaty, self._judge))[1].treaty
+        treaty = list(Basis().options(plan.treaty, self._judge))[-1].treaty
         sizes, _ = self._judge.gradient_sizes(treaty)
         clip = float(np.quantile(sizes, plan.clip_leaves))
         return treaty.model_copy(update={"loss": treaty.loss.model_copy(update={"clip": clip})})

@@ -97,6 +97,31 @@ def test_whitened_public_rows_have_unit_covariance():
     np.testing.assert_allclose(x.mean(axis=0), 0, atol=1e-9)
 
 
+def _beside(seed: int, twice: bool):
+    """Three numbers, two of them all but alike (or one of them twice), and a category."""
+    random = np.random.default_rng(seed)
+    a = random.uniform(-1, 1, 400)
+    b = a if twice else np.clip(a + 0.01 * random.standard_normal(400), -1, 1)
+    kind = np.where(random.random(400) < 0.25, "x", "y")
+    frame = pl.DataFrame({"a": a, "b": b, "c": random.uniform(-1, 1, 400), "kind": kind})
+    numbers = {name: Number(bounds=(-1, 1)) for name in "abc"}
+    features = {**numbers, "kind": OneHot(kind="one-hot", categories=("x", "y"))}
+    terms = DictionaryTerms(standardise="frequency", whiten=True, norm="l1")
+    fitted = fit_dictionary(terms, features, encode(features, frame, Counts()))
+    return Encoder(features, TARGET, fitted), frame
+
+
+def test_numbers_are_whitened_among_themselves_beside_categories_as_they_are():
+    encoder, frame = _beside(0, twice=False)
+    x = encoder.x(frame)
+    np.testing.assert_allclose(np.cov(x[:, :3], rowvar=False, bias=True), np.eye(3), atol=1e-6)
+    assert set(np.unique(x[:, 3]).round(1)) <= {0.0, 2.0, 1.9, 2.1}
+    assert np.count_nonzero(x[:, 3:5]) == 400  # one category a row
+    assert np.abs(x).sum(axis=1).max() <= encoder.domain.l1 * (1 + 1e-9)
+    again, _ = _beside(0, twice=True)
+    assert again.x(frame).shape[1] == 5  # two numbers that vary, two categories, the constant
+
+
 def test_radius_quantile_holds_that_share_of_public_rows():
     encoder, counts = Encoder(FEATURES, TARGET, _fit(TERMS["public, l2 ball"])), Counts()
     encoder.x(_frame(300), counts)

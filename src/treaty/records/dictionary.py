@@ -53,7 +53,8 @@ class DictionaryTerms(Plain):
             so with numbers, and divides categories and hats, which stay sparse, by the root of how
             frequent they are: the least noise for records made of categories.
         components: keep this many principal components of the public rows.
-        whiten: divide each component by its public standard deviation.
+        whiten: divide each component by its public standard deviation. With "frequency" and no
+            components: numbers are whitened among themselves, beside categories as they are.
         fourier: random Fourier features on top.
         radius: scale every x into the ball of this radius.
         radius_quantile: fit that radius: this share of the public rows lies inside.
@@ -74,8 +75,11 @@ class DictionaryTerms(Plain):
     def _sensible(self) -> "DictionaryTerms":
         if self.components is not None and self.components < 1:
             raise ValueError(f"components must be at least 1, not {self.components}")
-        if self.whiten and self.components is None:
-            raise ValueError("whiten divides principal components: say how many components")
+        if self.whiten and self.components is None and self.standardise != "frequency":
+            raise ValueError(
+                "whiten divides principal components: say how many components, or set "
+                'standardise = "frequency" to whiten numbers among themselves'
+            )
         if self.radius is not None and self.radius_quantile is not None:
             raise ValueError("give radius or radius_quantile, not both")
         if self.radius is not None:

@@ -71,6 +71,9 @@ def fit_dictionary(
     directions = None
     if terms.components is not None:
         directions = _principal(z, terms.components, terms.whiten)
+    elif terms.whiten:
+        directions = _numbers_whitened(z, features)
+    if directions is not None:
         z = z @ directions.T
     frequencies = None if terms.fourier is None else _frequencies(terms.fourier, z)
     fitted = Dictionary(
@@ -166,6 +169,19 @@ def _principal(z: FloatArray, components: int, whiten: bool) -> FloatArray:
             )
         directions = directions / spread[:, None]
     return directions
+
+
+def _numbers_whitened(z: FloatArray, features: Mapping[str, Feature]) -> FloatArray | None:
+    """Return directions that whiten numbers among themselves and leave all else as it is."""
+    numeric = np.array([number for f in features.values() for number in f.numeric])
+    numbers = np.flatnonzero(numeric)
+    if len(numbers) < 2:
+        return None
+    spread = np.sqrt(np.maximum(np.linalg.eigvalsh(np.cov(z[:, numbers], rowvar=False)), 0.0))
+    turned = _principal(z[:, numbers], int(np.sum(spread > FLAT * spread[-1])), whiten=True)
+    wide = np.zeros((len(turned), z.shape[1]))
+    wide[:, numbers] = turned
+    return np.vstack([wide, np.eye(z.shape[1])[~numeric]])
 
 
 def _frequencies(terms: Fourier, z: FloatArray) -> FloatArray:

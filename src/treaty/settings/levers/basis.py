@@ -12,26 +12,28 @@ from treaty.terms import Treaty
 
 
 class Basis(Lever):
-    """Columns scaled by frequency and not centred; or whitened, which turns them."""
+    """Columns scaled by frequency and not centred; numbers whitened beside them; or all whitened."""
 
     name: ClassVar[str] = "basis"
     line: ClassVar[str] = "dictionary"
 
     def options(self, treaty: Treaty, judge: Judge) -> Iterator[Option]:
-        """Return columns by frequency, then whitened ones, all of them and half."""
-        yield Option(
-            _with(treaty, DictionaryTerms(standardise="frequency", norm="l1")), "by frequency"
+        """Return columns by frequency, then with numbers whitened, then all of them whitened."""
+        terms = DictionaryTerms(standardise="frequency", norm="l1")
+        yield Option(_with(treaty, terms), "by frequency")
+        features = judge.fitted(treaty).features
+        if sum(number for feature in features.values() for number in feature.numeric) > 1:
+            beside = terms.model_copy(update={"whiten": True})
+            yield Option(_with(treaty, beside), "by frequency, numbers whitened among themselves")
+        if all(all(feature.numeric) for feature in features.values()):
+            return
+        whole = DictionaryTerms(
+            standardise="public",
+            components=varying(encode(features, judge.rows, Counts())),
+            whiten=True,
+            norm="l1" if treaty.training.mechanism == "laplace" else "l2",
         )
-        width = varying(encode(judge.fitted(treaty).features, judge.rows, Counts()))
-        for components in sorted({width, max(1, width // 2)}, reverse=True):
-            terms = DictionaryTerms(
-                standardise="public",
-                components=components,
-                whiten=True,
-                radius_quantile=0.95,
-                norm="l1" if treaty.training.mechanism == "laplace" else "l2",
-            )
-            yield Option(_with(treaty, terms), f"whitened, {components} components")
+        yield Option(_with(treaty, whole), f"whitened, {whole.components} components")
 
 
 def _with(treaty: Treaty, terms: DictionaryTerms) -> Treaty:
