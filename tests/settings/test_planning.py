@@ -5,6 +5,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.metrics import roc_auc_score
 
 import treaty as t
 from treaty.errors import TreatyError
@@ -388,5 +389,7 @@ def test_where_few_rows_of_a_label_decide_no_gain_is_promised_that_is_not_kept(s
     )
     kept = public_loss - np.mean(losses)
     promised = judge.expected(treaty).gain
+    found = roc_auc_score(y > 0, x @ theta)
+    assert judge.auc(treaty) == pytest.approx(found, abs=0.1)
     assert kept > 0 or promised <= 0
     assert promised < kept + 0.02 * public_loss

@@ -93,12 +93,15 @@ def plan(
     found, judge = plan_into(out, draft, t.open_source(stand_in), limits, by=by, quiet=as_json)
     with waiting("what else could be done", quiet=as_json):
         told, others = judge.foreseen(found.treaty), rivals(found, judge)
+        auc = judge.auc(found.treaty)
         if papers:
             others += of_papers(draft, judge)
     if as_json:
-        print_json(_plain(found, told, others, out))
+        print_json({**_plain(found, told, others, out), "auc_public_only": auc})
         return
     _show(found, told, others)
+    if auc is not None:
+        console.print(f"The public model's AUC on these rows: {auc:.3f}", style="dim")
     if not found.pays:
         console.print(
             "Training together is not expected to beat the public model: do not spend ε on it.",

@@ -20,6 +20,7 @@ from treaty.learners.blended_step import BlendedStep
 from treaty.learners.geometry import Begin
 from treaty.losses import Logistic
 from treaty.matrices import absolute, euclidean, scores
+from treaty.measures import MEASURES
 from treaty.records import Counts, Encoder, FrameSource, Source
 from treaty.records.values import as_numbers
 from treaty.settings.rehearsing import rehearsed_cost
@@ -34,6 +35,7 @@ FEWEST = 50
 """So many public rows are needed to choose anything by them."""
 FEWEST_OWNERS = 3
 """So many owners are needed where rows of some are to tell about others."""
+TINY = 1e-12
 NORMAL = 1.645
 """Of a normal variable 90% lie within so many standard deviations."""
 Made = TypeVar("Made")
@@ -158,6 +160,24 @@ class Judge:
         Where rows are of so few owners that none of them can be set aside, on all rows.
         """
         return self._expected(treaty, self._set_aside)
+
+    def auc(self, treaty: Treaty) -> float | None:
+        """Return the AUC of the public model on the rows of `foreseen`, where labels are predicted."""
+        if treaty.target.bounds is not None:
+            return None
+        losses = np.concatenate([self._held_out(treaty, part) for part in self._set_aside])
+        column = self.rows[treaty.target.column]
+        labels = np.concatenate(
+            [
+                treaty.target.encode(column.filter(pl.Series(self._part == part)), Counts())
+                for part in self._set_aside
+            ]
+        )
+        # The score that a log loss, or a hinge loss, is that of.
+        margins = 1.0 - losses
+        if treaty.loss.name == "logistic":
+            margins = -np.log(np.expm1(np.maximum(losses, TINY)))
+        return MEASURES["auc"].of(labels, labels * margins)
 
     def _expected(self, treaty: Treaty, parts: range) -> Expected:
         with on_one_thread():
