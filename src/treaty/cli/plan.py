@@ -12,7 +12,8 @@ from treaty.errors import TreatyError
 if TYPE_CHECKING:
     from treaty.records import Source
     from treaty.settings import Candidate, Limits
-    from treaty.settings.expecting import Expected, Judge
+    from treaty.settings.expected import Expected
+    from treaty.settings.expecting import Judge
     from treaty.settings.rivals import Rival
     from treaty.terms import Treaty
 

@@ -4,11 +4,14 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from treaty.errors import TreatyError
 from treaty.learners.blended_step import BlendedStep
 from treaty.records import Counts, Feature, Hats, Number
 from treaty.records.values import as_numbers
-from treaty.settings.expecting import Expected, Judge
+from treaty.settings.expected import Expected
+from treaty.settings.expecting import Judge
 from treaty.settings.levers import Basis, under, with_best_clip
 from treaty.settings.levers.lever import with_features
 from treaty.settings.levers.method import ROOM
@@ -146,7 +149,7 @@ def _widened(treaty: Treaty, judge: Judge) -> Treaty:
 
 def _around(bounds: tuple[float, float], column: str, judge: Judge) -> tuple[float, float]:
     numbers = as_numbers(column, judge.rows[column], Counts())
-    known = numbers[numbers == numbers]
+    known = numbers[np.isfinite(numbers)]
     if not len(known):
         return bounds
     return min(bounds[0], float(known.min())), max(bounds[1], float(known.max()))

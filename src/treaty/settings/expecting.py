@@ -1,9 +1,8 @@
-"""What a treaty's model is expected to err by, out of sample and in the target's own unit."""
+"""The judge: what to expect of a treaty's model, by public rows alone."""
 
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar, cast
 
 import numpy as np
@@ -23,6 +22,7 @@ from treaty.matrices import absolute, euclidean, scores
 from treaty.measures import MEASURES
 from treaty.records import Counts, Encoder, FrameSource, Source
 from treaty.records.values import as_numbers
+from treaty.settings.expected import Expected
 from treaty.settings.rehearsing import rehearsed_cost
 from treaty.settings.three_parts import promised_and_kept
 from treaty.terms import Treaty, encoder_of, fit, plan_of, problem_of
@@ -36,58 +36,11 @@ FEWEST = 50
 FEWEST_OWNERS = 3
 """So many owners are needed where rows of some are to tell about others."""
 TINY = 1e-12
-NORMAL = 1.645
-"""Of a normal variable 90% lie within so many standard deviations."""
 Made = TypeVar("Made")
 
 
 class OutOfTime(TreatyError):
     """A treaty cannot be judged in the time that is left."""
-
-
-@dataclass(frozen=True, eq=False)
-class Expected:
-    """What a model is expected to cost on records that nobody has seen.
-
-    Args:
-        public: what the model of the public rows costs on each of these, made without it: squared
-            errors in the target's unit, not clamped, or log loss.
-        gain: by how much training together lowers the mean of that.
-        labels: whether these are log losses.
-    """
-
-    public: FloatArray
-    gain: float
-    labels: bool
-
-    @property
-    def loss(self) -> float:
-        """The mean."""
-        return float(self.public.mean()) - self.gain
-
-    @property
-    def error(self) -> float:
-        """The error in the target's own unit, or log loss."""
-        return self.loss if self.labels else math.sqrt(max(self.loss, 0.0))
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """A 90% interval of that error: these are few rows."""
-        off = NORMAL * float(self.public.std(ddof=1)) / math.sqrt(len(self.public))
-        low, high = (max(self.loss + sign * off, 0.0) for sign in (-1, 1))
-        return (low, high) if self.labels else (math.sqrt(low), math.sqrt(high))
-
-    @property
-    def public_error(self) -> float:
-        """That of the public model."""
-        mean = float(self.public.mean())
-        return mean if self.labels else math.sqrt(mean)
-
-    def above(self, other: "Expected") -> tuple[float, float]:
-        """Return by how much its loss lies above another's on the same rows, and the standard error."""
-        apart = self.public - other.public
-        error = float(apart.std(ddof=1)) / math.sqrt(len(apart))
-        return self.loss - other.loss, error
 
 
 class Judge:
@@ -249,8 +202,8 @@ class Judge:
     def _kept(self, treaty: Treaty) -> float:
         """Return which share of the promised gain is kept on rows that nobody has seen, 1 at most.
 
-        Every part is judged once, and asked once, by models of the three others. Where these tell
-        different stories, the share is one standard error below their mean.
+        Every part is judged once, and asked once, by models of all others. Where these tell different
+        stories, the share is one standard error below their mean.
         """
         told = [
             self._rehearsed(treaty, asked, (asked + 1) % self.parts) for asked in range(self.parts)

@@ -10,7 +10,8 @@ from treaty.errors import TreatyError
 from treaty.learners.blended_step import BlendedStep
 from treaty.records import SourceLike, open_source
 from treaty.records.fitting import encoded_columns
-from treaty.settings.expecting import Expected, Judge, OutOfTime
+from treaty.settings.expected import Expected
+from treaty.settings.expecting import Judge, OutOfTime
 from treaty.settings.levers import (
     Basis,
     Bounds,
@@ -97,9 +98,7 @@ class Limits:
     keep: frozenset[str] = frozenset()
     seconds: float = 60.0
 
-    KEEPABLE: ClassVar[tuple[str, ...]] = (
-        *("bounds", "knots", "categories", "basis", "rounds", "weights", "ridge"),
-    )
+    KEEPABLE: ClassVar = ("bounds", "knots", "categories", "basis", "rounds", "weights", "ridge")
 
     def __post_init__(self) -> None:
         if not 0 <= self.delta < 1:

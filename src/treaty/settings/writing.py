@@ -9,7 +9,7 @@ import tomli_w
 from treaty.gains.own_gain import shown
 from treaty.learners.blended_step import BlendedStep
 from treaty.plain import Plain
-from treaty.settings.expecting import Expected
+from treaty.settings.expected import Expected
 from treaty.settings.planning import Candidate, Step
 from treaty.terms import Treaty
 

@@ -120,7 +120,7 @@ def _over(treaty: Treaty, most: int) -> Iterator[Treaty]:
 def _with_moments(treaty: Treaty, width: int | None) -> Treaty:
     """Return a treaty in which everybody gives its moments once, of whitened columns."""
     training = treaty.training.model_copy(
-        update={"method": OneShot.name, "horizon": 1, "start": "zero"}
+        update={"method": OneShot.name, "horizon": 1, "start": "zero", "parameters": {}}
     )
     changed: dict[str, object] = {
         "training": training,

@@ -1,0 +1,54 @@
+"""What a treaty's model is expected to err by, out of sample and in the target's own unit."""
+
+import math
+from dataclasses import dataclass
+
+from treaty.arrays import FloatArray
+
+NORMAL = 1.645
+"""Of a normal variable 90% lie within so many standard deviations."""
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """What a model is expected to cost on records that nobody has seen.
+
+    Args:
+        public: what the model of the public rows costs on each of these, made without it: squared
+            errors in the target's unit, not clamped, or log loss.
+        gain: by how much training together lowers the mean of that.
+        labels: whether these are log losses.
+    """
+
+    public: FloatArray
+    gain: float
+    labels: bool
+
+    @property
+    def loss(self) -> float:
+        """The mean."""
+        return float(self.public.mean()) - self.gain
+
+    @property
+    def error(self) -> float:
+        """The error in the target's own unit, or log loss."""
+        return self.loss if self.labels else math.sqrt(max(self.loss, 0.0))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """A 90% interval of that error: these are few rows."""
+        off = NORMAL * float(self.public.std(ddof=1)) / math.sqrt(len(self.public))
+        low, high = (max(self.loss + sign * off, 0.0) for sign in (-1, 1))
+        return (low, high) if self.labels else (math.sqrt(low), math.sqrt(high))
+
+    @property
+    def public_error(self) -> float:
+        """That of the public model."""
+        mean = float(self.public.mean())
+        return mean if self.labels else math.sqrt(mean)
+
+    def above(self, other: "Expected") -> tuple[float, float]:
+        """Return by how much its loss lies above another's on the same rows, and the standard error."""
+        apart = self.public - other.public
+        error = float(apart.std(ddof=1)) / math.sqrt(len(apart))
+        return self.loss - other.loss, error
