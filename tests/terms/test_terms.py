@@ -132,6 +132,33 @@ def test_the_fitted_dictionary_is_part_of_the_fingerprint(tmp_path):
     assert fingerprint(loads(text)) not in prints
 
 
+@pytest.mark.parametrize(
+    "terms",
+    [
+        'standardise = "public"',
+        'standardise = "public"\ncomponents = 2\nwhiten = true',
+        'standardise = "frequency"',
+        'standardise = "frequency"\nwhiten = true',
+        "radius_quantile = 0.9",
+        "fourier = {features = 4}",
+    ],
+)
+@pytest.mark.parametrize("kind", ["ordinal", "one-hot"])
+def test_every_fitted_dictionary_can_be_written_and_read(terms, kind):
+    text = TEXT.replace("[loss]", f"[dictionary]\n{terms}\n[loss]").replace("ordinal", kind)
+    text = text.replace("[target]", '[features.age]\nkind = "number"\nbounds = [0, 1]\n[target]')
+    random = np.random.default_rng(0)
+    rows = {name: random.random(30) for name in ("income", "age", "rate")}
+    fitted = fit(loads(text), pl.DataFrame({**rows, "grade": random.choice(["A", "B", "C"], 30)}))
+    assert loads(dumps(fitted)) == fitted
+    assert fitted.fitted is not None
+    if fitted.fitted.directions is not None:
+        more = (*fitted.fitted.directions, fitted.fitted.directions[0])
+        forged = fitted.fitted.model_copy(update={"directions": more})
+        with pytest.raises(TreatyError, match=r"is not what \[dictionary\] says"):
+            loads(dumps(fitted.model_copy(update={"fitted": forged})))
+
+
 def test_a_dictionary_beside_the_treaty(tmp_path):
     path = tmp_path / "treaty.toml"
     inside = fit(loads(TEXT), None)

@@ -217,16 +217,26 @@ class Treaty(Plain):
         terms = self.dictionary
         if fitted.columns != columns:
             raise ValueError("the fitted dictionary is for other columns: fit it again")
-        found = None if fitted.directions is None else len(fitted.directions)
         features = None if fitted.frequencies is None else 2 * len(fitted.frequencies)
         wanted = None if terms.fourier is None else terms.fourier.features
         radius = terms.radius is not None or terms.radius_quantile is not None
         agreed = (
             (fitted.norm, fitted.intercept) == (terms.norm, terms.intercept)
-            and found == terms.components
+            and self._directions_as_agreed(fitted)
             and features == wanted
             and (fitted.radius is not None) == radius
             and terms.radius in (None, fitted.radius)
         )
         if not agreed:
             raise ValueError("the fitted dictionary is not what [dictionary] says: fit it again")
+
+    def _directions_as_agreed(self, fitted: Dictionary) -> bool:
+        """Whether a fitted dictionary has as many directions as the terms say."""
+        terms, found = self.dictionary, len(fitted.directions or ())
+        if terms.components is not None or not terms.whiten:
+            return found == (terms.components or 0)
+        # Numbers are turned among themselves, as many as vary, and all other columns stay.
+        numeric = [number for feature in self.features.values() for number in feature.numeric]
+        if sum(numeric) < 2:
+            return found == 0
+        return len(numeric) - sum(numeric) < found <= len(numeric)
