@@ -4,7 +4,8 @@
 
 A plan sees the public rows alone; all is measured on the owners' records. Excess: f(θ) − f(θ*), mean
 over trainings, with f the mean squared error in the target's unit, not clamped, or log loss; f(θ*) is
-the least that any model reaches which is linear in the columns, or in the columns as a plan writes them.
+the least that any model reaches which is linear in the columns, or in the columns as the plans for that
+ε write them.
 For fraud f is the hinge loss and g. A plan that says that training does not pay is the public model.
 
 `ratios[case][epsilon]`: excess of the best of W-1, W-2 (T = 100) and F-1 (T = 1,000) over the plan's,
@@ -59,7 +60,7 @@ class Plans:
             FrameSource(case.public), [*case.treaty.features, case.treaty.target.column]
         )
         self.lowest = case.lowest
-        """The least f that any model reaches, of the columns as they are or as a plan writes them."""
+        """The least f that any model reaches, of the columns as they are or as plans write them."""
 
     def found(self, draft: Treaty, *, delta: float = 0.0) -> Candidate:
         """Return the plan."""
@@ -114,37 +115,39 @@ def measured(case: Case, *, everything: bool) -> dict[str, dict[str, float] | fl
     told: defaultdict[str, dict[str, float]] = defaultdict(dict)
     words: dict[str, str] = {}
     at_one: dict[str, float] = {}
+    lows: dict[str, float] = {}
     for epsilon in EPSILONS:
         at, draft = f"{epsilon:g}", case.at(epsilon)
+        plans.lowest = case.lowest
         plan = plans.found(draft)
         told["ours"][at], told["public"][at] = plans.followed(plan)
         training = plan.treaty.training
         words[at] = f"{training.method}, T = {training.horizon}" if plan.pays else "does not train"
         told["ratios"][at], who = papers.best(epsilon)
         words[at] += f"; {who}"
-        if not everything:
-            continue
-        told["ratios_tuned"][at], who = papers.best(epsilon, any_horizon=True)
-        words[at] += f"; tuned {who}"
-        told["ratios_standardised"][at] = papers.best(epsilon, standardised=True)[0]
-        if epsilon == 1.0:
+        if everything:
+            told["ratios_tuned"][at], who = papers.best(epsilon, any_horizon=True)
+            words[at] += f"; tuned {who}"
+            told["ratios_standardised"][at] = papers.best(epsilon, standardised=True)[0]
+        if everything and epsilon == 1.0:
             at_one = _at_one(case, plans, draft, plan)
-    low = plans.lowest
-    for at in words:
+        lows[at] = plans.lowest
+    for at, low in lows.items():
         parts = "; ".join(f"{name} {values[at] - low:.4g}" for name, values in told.items())
         print(f"{case.name}, {len(case.public):,} public rows, ε = {at}: {parts} ({words[at]})")
-    print(*(f"  {name} {value - low:.4g}" for name, value in at_one.items()), sep="\n", flush=True)
+    one = lows["1"]
+    print(*(f"  {name} {value - one:.4g}" for name, value in at_one.items()), sep="\n", flush=True)
     ours, public = told.pop("ours"), told.pop("public")
     found: dict[str, dict[str, float] | float] = {
-        name: {at: _rounded((value - low) / (ours[at] - low)) for at, value in values.items()}
+        name: {at: _rounded((v - lows[at]) / (ours[at] - lows[at])) for at, v in values.items()}
         for name, values in told.items()
     }
     found["over_public"] = {
-        at: _rounded((ours[at] - low) / (value - low)) for at, value in public.items()
+        at: _rounded((ours[at] - lows[at]) / (value - lows[at])) for at, value in public.items()
     }
-    mine = ours["1"] - low
+    mine = ours["1"] - one
     for name, value in at_one.items():
-        ratio = (value - low) / mine
+        ratio = (value - one) / mine
         found[name] = _rounded(ratio if name in ("basis_gain", "peer_ratio") else 1 / ratio)
     return found
 
@@ -166,7 +169,7 @@ def plan_seconds(owners: int) -> float:
     """Return how long it takes to plan for so many owners, 30 columns and 5,000 public rows."""
     public = generated(5_000, 30, "squared", 0)
     parties = {f"owner {i}": 1_000 + i for i in range(owners)}
-    document = loads(drafted(FrameSource(public), target="y", by=None, owners=parties))
+    document = loads(drafted(FrameSource(public), target="y", by=None, owners=parties).text)
     judge = Judge(FrameSource(public), [*document.features, "y"])
     start = time.perf_counter()
     for _ in planned(document, judge, Limits()):

@@ -150,7 +150,15 @@ def treaty_of(genes: Genes) -> Treaty:
                 for name, ends, log in zip(COLUMNS, genes["bounds"], genes["log1p"], strict=True)
             },
             "target": {"column": "y"}
-            | ({} if labels else {"bounds": genes["target"], "rescale": genes["rescale"]}),
+            | (
+                {}
+                if labels
+                else {
+                    "bounds": genes["target"],
+                    "rescale": genes["rescale"],
+                    "missing": sum(genes["target"]) / 2,
+                }
+            ),
             "dictionary": terms,
             "fitted": fitted,
             "loss": {

@@ -102,7 +102,7 @@ LINEAR = ("knots", "bounds")
 def _drafted(name: str, frame: pl.DataFrame, target: str, public: int, owners: Frames) -> Case:
     numbers = {owner: len(rows) for owner, rows in owners.items()}
     source = FrameSource(frame[:public].drop("owner", strict=False))
-    treaty = loads(draft(source, target=target, by=None, owners=numbers))
+    treaty = loads(draft(source, target=target, by=None, owners=numbers).text)
     return Case(name, frame[:public], owners, treaty, LINEAR)
 
 

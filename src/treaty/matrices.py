@@ -48,6 +48,12 @@ def euclidean(x: Matrix) -> FloatArray:
     return size
 
 
+def filled(x: Matrix) -> FloatArray:
+    """Return which share of the rows has another number than 0, of each column."""
+    there = cast(FloatArray, (x != 0).sum(axis=0))  # pyright: ignore[reportAttributeAccessIssue]
+    return np.asarray(there, dtype=float).ravel() / x.shape[0]
+
+
 def stacked(parts: Sequence[Matrix]) -> Matrix:
     """Return the records of several matrices of one kind, one after the other."""
     whole = [part for part in parts if isinstance(part, np.ndarray)]

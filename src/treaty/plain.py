@@ -44,8 +44,17 @@ def read_toml(path: Path) -> dict[str, Any]:
     Raises:
         TreatyError: it is none.
     """
+    return parse_toml(text_of(path), str(path))
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a TOML file.
+
+    Raises:
+        TreatyError: there is no such file, or it is no text.
+    """
     try:
-        return parse_toml(path.read_text(encoding="utf-8"), str(path))
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise TreatyError(f"{path}: there is no such file") from error
     except UnicodeDecodeError as error:

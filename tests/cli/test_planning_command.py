@@ -133,7 +133,7 @@ def test_what_a_plan_has_to_keep_to(folder, monkeypatch, capsys):
     words = "plan draft.toml --stand-in public.parquet --keep colours"
     code, _, err = _typed(words, monkeypatch, capsys)
     assert code == 2
-    assert "a plan cannot keep colours: it can keep bounds, knots" in err
+    assert "a plan cannot keep colours: it can keep bounds, dates, knots" in err
 
 
 def test_public_rows_of_other_owners(folder, monkeypatch, capsys):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from treaty.errors import TreatyError
-from treaty.records import Counts, Number, OneHot, Ordinal, Target
+from treaty.records import Counts, Hats, Number, OneHot, Ordinal, Target
 
 
 def _encode(feature, values) -> tuple[np.ndarray, Counts]:
@@ -114,19 +114,59 @@ def test_senseless_columns_are_refused(make, says):
 
 def test_number_target_is_rescaled_and_comes_back():
     target, counts = Target(column="y", bounds=(10, 30)), Counts()
-    y = target.encode(pl.Series("y", [10.0, 20.0, 35.0, None]), counts)
-    assert y.tolist() == [-1, 0, 1, 0]
-    assert (counts.clamped["y"], counts.missing["y"]) == (1, 1)
+    y = target.encode(pl.Series("y", [10.0, 20.0, 35.0]), counts)
+    assert y.tolist() == [-1, 0, 1]
+    assert (counts.clamped["y"], counts.missing["y"]) == (1, 0)
     assert target.scaling == (20.0, 10.0)
     plain = Target(column="y", bounds=(10, 30), rescale=False)
     assert plain.encode(pl.Series("y", [12.0]), Counts()).tolist() == [12.0]
     assert plain.interval == (10.0, 30.0)
 
 
+def test_a_missing_number_to_predict_is_refused_unless_something_stands_for_it():
+    target, counts = Target(column="y", bounds=(10, 30)), Counts(rows=5)
+    with pytest.raises(TreatyError, match="row 7 has no number there: leave such records out"):
+        target.encode(pl.Series("y", [10.0, None]), counts)
+    with pytest.raises(TreatyError, match="row 6 holds 'x': correct it, or leave that record out"):
+        target.encode(pl.Series("y", ["x"]), counts)
+    stood_in = Target(column="y", bounds=(10, 30), missing=15.0)
+    assert stood_in.encode(pl.Series("y", [10.0, None]), counts).tolist() == [-1, -0.5]
+    assert counts.missing["y"] == 1
+
+
+def test_words_for_yes_and_no_are_1_and_0_where_nothing_else_is_there():
+    column = Number(bounds=(0, 1))
+    assert column.numbers("a", pl.Series(["True", "no", " Y ", "1"]), Counts()).tolist() == [
+        1,
+        0,
+        1,
+        1,
+    ]
+    with pytest.raises(TreatyError, match="row 2 holds 'no'"):
+        column.numbers("a", pl.Series(["2.5", "no"]), Counts())
+
+
+def test_a_stray_text_is_told_or_missing():
+    values = pl.Series(["1", "n.a.", "3"])
+    with pytest.raises(TreatyError, match=r"row 2 holds 'n\.a\.': correct it, or write texts"):
+        Number(bounds=(0, 4)).numbers("a", values, Counts())
+    counts, out = Counts(), np.empty((3, 1))
+    Number(bounds=(0, 4), texts="missing").encode("a", values, out, counts)
+    assert out[:, 0].tolist() == [1, 2, 3]
+    assert counts.missing["a"] == 1
+    out = np.empty((3, 2))
+    hats = Hats(kind="hats", bounds=(0, 4), knots=(0, 4), texts="missing")
+    hats.encode("a", values, out, counts)
+    assert out.tolist() == [[0.75, 0.25], [0, 0], [0.25, 0.75]]
+
+
 @pytest.mark.parametrize(
     ("labels", "values", "expected"),
     [
         (None, [-1, 1, 1], [-1, 1, 1]),
+        (("false", "true"), ["True", "no", "0", "1.0"], [1, -1, -1, 1]),
+        (("no", "yes"), [True, False], [1, -1]),
+        (("0", "1"), ["yes", "0.0"], [1, -1]),
         (None, [-1.0, 1.0], [-1, 1]),
         (("0", "1"), [0, 1], [-1, 1]),
         (("no", "yes"), ["yes", "no"], [1, -1]),

@@ -158,13 +158,26 @@ def test_one_file_of_several_owners(file):
         assert risk.n == n
 
 
+def _read_whole(path):
+    source = open_source(path)
+    return list(source.blocks(list(source.schema)))
+
+
 @pytest.mark.parametrize(
     ("content", "name", "says"),
     [
         (None, "rows.csv", "there is no such file"),
-        (b"hello", "rows.txt", r"a \.csv or a \.parquet file is needed"),
+        (b"hello", "rows.json", r"a \.csv, \.tsv, \.parquet or \.xlsx file is needed"),
         (b"not parquet", "rows.parquet", "cannot be read"),
-        (b"", "rows.csv", "cannot be read"),
+        (b"", "rows.csv", "the file is empty: its first line should name the columns"),
+        (
+            b"a,b\n1,2\n1,2,3\n",
+            "rows.csv",
+            "line 3 has 3 cells, and the first line names 2 columns",
+        ),
+        (b'a,b\n1,2\n3,"4\n5,6\n', "rows.csv", "line 3 opens a quote that is never closed"),
+        (b"\x00\x01\x02,", "rows.csv", "this is no text file"),
+        (b"not a workbook", "rows.xlsx", "cannot be read as a workbook"),
     ],
 )
 def test_unreadable_files(tmp_path, content, name, says):
@@ -172,12 +185,14 @@ def test_unreadable_files(tmp_path, content, name, says):
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(TreatyError, match=says):
-        open_source(path)
+        _read_whole(path)
 
 
 def test_missing_columns_are_named_with_those_that_are_there(file):
     with pytest.raises(TreatyError, match=r'there is no column "z"; there are a, b, t, who, label'):
         list(open_source(file).blocks(["a", "z"]))
+    with pytest.raises(TreatyError, match=r'there is no column "Who" \(did you mean "who"\?\)'):
+        list(open_source(file).blocks(["Who"]))
     with pytest.raises(TreatyError, match='there is no column "owner"'):
         open_source(file, by="owner", owner="x")
 

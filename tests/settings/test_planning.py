@@ -1,6 +1,7 @@
 """Settings found on public rows: what is expected comes true, and the right lever is pulled."""
 
 import math
+from datetime import date
 
 import numpy as np
 import polars as pl
@@ -9,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 import treaty as t
 from treaty.errors import TreatyError
-from treaty.records import FrameSource, Hats, Number
+from treaty.records import Date, FrameSource, Hats, Number
 from treaty.settings import plan
 from treaty.settings.expecting import Judge
 from treaty.settings.levers import Categories, under, with_best_clip
@@ -83,6 +84,22 @@ def _trained(judge, treaty, held, seed):
     return encoder, simulated_models(ready, risks, runs=3, seed=seed)
 
 
+def test_dates_stay_where_they_tell_something_and_only_those_parts():
+    days = pl.date_range(date(2022, 1, 1), date(2023, 12, 31), eager=True).sample(
+        600, with_replacement=True, seed=0
+    )
+    rows = _rows(600, 2).with_columns(day=days)
+    column = Date(kind="date", parts=("year", "month", "weekday"), years=(2021, 2024))
+    draft = _draft().model_copy(update={"features": {**_draft().features, "day": column}})
+    keep = ("bounds", "knots", "categories", "basis", "rounds", "weights")
+    assert "day" not in _last(draft, rows, keep=keep).treaty.features
+    spread = float(rows["y"].std())
+    late = rows.with_columns(y=pl.col("y") + 2 * spread * (pl.col("day").dt.weekday() == 6))
+    found = _last(draft, late, keep=keep).treaty.features["day"]
+    assert "weekday" in found.parts
+    assert "month" not in found.parts  # eleven columns of noise
+
+
 def test_what_is_expected_of_a_training_comes_true():
     """Mean squared errors on fresh rows, of the public model and of the one trained together."""
     told, real = [], []
@@ -120,11 +137,11 @@ def test_a_bent_target_takes_hats_and_a_straight_one_does_not():
     assert isinstance(straight.treaty.features["a"], Number)
 
 
-def test_it_asks_once_and_columns_are_scaled_by_frequency():
+def test_it_asks_once_and_columns_are_scaled_by_public_rows():
     found = _last(_draft(), _rows(600, 2))
     assert found.treaty.training.method == "blended-step"
     assert found.treaty.training.horizon == 1
-    assert found.treaty.dictionary.standardise == "frequency"
+    assert found.treaty.dictionary.standardise != "bounds"
     assert found.expected.gain >= 0
 
 

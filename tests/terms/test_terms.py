@@ -19,6 +19,7 @@ from treaty.terms import (
     loads,
     plan_of,
 )
+from treaty.terms.lines import line_of, lines_of
 
 TEXT = """
 version = 1
@@ -253,7 +254,7 @@ BAD = {
     ),
     "unknown field": (
         _changed(**{"horizon = 50": "horizon = 50\nspeed = 9"}),
-        "training.speed: is not a known field",
+        "training.speed: is not a known key; there are method, horizon",
     ),
     "unknown kind": (
         _changed(**{'kind = "ordinal"': 'kind = "text"'}),
@@ -265,7 +266,7 @@ BAD = {
         _changed(**{"records = 200": 'records = "many"'}),
         "parties.1.records: .*not 'many'",
     ),
-    "no parties": (TEXT.split("[[parties]]")[0] + "\nparties = []", "parties"),
+    "no parties": ("parties = []" + TEXT.split("[[parties]]")[0], "line 1: parties: "),
     "target is a feature": (
         _changed(**{'column = "rate"': 'column = "income"'}),
         'column "income" is both a feature and the target',
@@ -280,6 +281,51 @@ def test_bad_treaties_get_one_sentence_that_names_the_field(case):
     with pytest.raises(TreatyError, match=says) as caught:
         loads(text)
     assert "\n" not in str(caught.value)
+
+
+def test_everything_that_is_wrong_is_told_at_once_with_lines_and_the_nearest_names():
+    text = _changed(
+        **{
+            "bounds = [0, 100]": "bouns = [0, 100]",
+            'kind = "ordinal"': 'kind = "ordnal"',
+            "horizon = 50": 'horizon = 0\nweights = "record"',
+            "epsilon = 0.5": "epsilon = 0",
+        }
+    )
+    with pytest.raises(TreatyError) as caught:
+        loads(text)
+    assert str(caught.value).splitlines() == [
+        "the treaty: 5 things are wrong:",
+        '  line 7: features.income.bouns: is not a known key (did you mean "bounds"?); there are '
+        "kind, bounds, log1p, missing, texts",
+        '  line 9: features.grade.kind: must be one of "number", "hats", "one-hot", "ordinal", "date" '
+        '(did you mean "ordinal"?)',
+        "  line 23: training.horizon: the horizon must lie between 1 and 1,000,000,000, not 0",
+        '  line 24: training.weights: must be "records" or "precision", not \'record\' (did you mean '
+        '"records"?)',
+        "  line 30: parties.2: epsilon must lie between 1e-06 and 1e+06 (or be inf), not 0",
+    ]
+
+
+def test_names_that_nothing_has_are_told_with_those_that_are_nearest():
+    text = _changed(**{"one-at-a-time": "one-at-time", '"squared"': '"sqared"'})
+    with pytest.raises(TreatyError, match="2 things are wrong") as caught:
+        loads(text)
+    assert 'line 17: loss.name: no loss is called "sqared" (did you mean "squared"?)' in str(
+        caught.value
+    )
+    assert 'line 22: training.method: no method is called "one-at-time"' in str(caught.value)
+
+
+def test_lines_of_keys():
+    text = 'a = 1\n["b c"]\nd.e = 2\n[[f]]\ng = 1\n[[f]]\n  g = 2 # h = 3\n[x.y]\nz = 1'
+    assert lines_of(text) == {
+        ("a",): 1, ("b c",): 2, ("b c", "d", "e"): 3, ("f", 0): 4, ("f", 0, "g"): 5, ("f", 1): 6,
+        ("f", 1, "g"): 7, ("x", "y"): 8, ("x", "y", "z"): 9,
+    }  # fmt: skip
+    assert line_of(lines_of(text), ("f", 1, "missing")) == 6
+    assert line_of(lines_of(text), ("x",)) == 8
+    assert line_of(lines_of(text), ("nothing",)) is None
 
 
 MEANINGLESS = {

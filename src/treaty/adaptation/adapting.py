@@ -49,16 +49,21 @@ class Adapted:
 
 def alone(records: OwnRecords, left_out: frozenset[int] = frozenset()) -> Adapted:
     """Return what a sensible analyst makes of the own records alone: a ridge, by cross-validation."""
-    metric = _by_columns(records, left_out)
+    metrics = [_by_columns(records, left_out)]
+    filled = records.filled(left_out)
+    if filled is not None:
+        metrics.append(_by_columns(records, left_out, filled))
     # The level is free: whatever constant is best is found on the way.
     nothing = np.zeros((1, records.problem.dimension))
-    return replace(_nearest(records, nothing, [metric], left_out)[0], near="nothing")
+    return replace(_nearest(records, nothing, metrics, left_out)[0], near="nothing")
 
 
-def _by_columns(records: OwnRecords, left_out: frozenset[int]) -> Metric:
+def _by_columns(
+    records: OwnRecords, left_out: frozenset[int], filled: FloatArray | None = None
+) -> Metric:
     nothing = np.zeros(records.problem.dimension)
-    name = f"columns without {sorted(left_out)}"
-    return by_columns(records.problem, records.without(left_out), nothing, name)
+    name = f"columns without {sorted(left_out)}" + (", where filled" if filled is not None else "")
+    return by_columns(records.problem, records.without(left_out), nothing, name, filled)
 
 
 def adapt(

@@ -56,9 +56,22 @@ def in_predictions(problem: Problem, rows: Risk, theta: FloatArray) -> tuple[Met
     return tuple(metrics)
 
 
-def by_columns(problem: Problem, rows: Risk, theta: FloatArray, name: str) -> Metric:
-    """Return the metric of an ordinary ridge: every column by its own size, the level free."""
+def by_columns(
+    problem: Problem, rows: Risk, theta: FloatArray, name: str, filled: FloatArray | None = None
+) -> Metric:
+    """Return the metric of an ordinary ridge: every column by its own size, the level free.
+
+    Args:
+        problem: what is learnt.
+        rows: the records.
+        theta: where the curvature is taken.
+        name: what tells it from other metrics of the same records.
+        filled: of each column, which share of the records has another number than 0 there; with it, a
+            column's size is that in these records alone: what few records have is held more strongly.
+    """
     sizes = np.diag(_bend(problem, rows, theta))
+    if filled is not None:
+        sizes = sizes / np.maximum(filled, 1e-9)
     matrix = np.diag(sizes + 1e-6 * float(sizes.mean()))
     if problem.intercept is not None:
         matrix = without_level(matrix, problem.intercept)

@@ -12,7 +12,7 @@ from treaty.adaptation.path import Path, path_of
 from treaty.arrays import FloatArray, IntArray
 from treaty.errors import TreatyError
 from treaty.fitness import Problem, Risk, RowRisk, pooled, risk_of
-from treaty.matrices import Matrix, beside
+from treaty.matrices import Matrix, beside, filled
 
 
 class OwnRecords:
@@ -82,6 +82,17 @@ class OwnRecords:
         self.problem = problem
         self._risks = list(risks)
         self._paths: dict[tuple[frozenset[int], str], Path] = {}
+
+    def filled(self, left_out: frozenset[int]) -> FloatArray | None:
+        """Return which share of the records has another number than 0, of each column.
+
+        Nothing if every record has, or if records are known only as risks.
+        """
+        rows = [rows for k, rows in enumerate(self.rows) if k not in left_out]
+        if not rows:
+            return None
+        shares = filled(self.x if not left_out else self.x[np.concatenate(rows)])
+        return shares if bool((shares < 1).any()) else None
 
     def wide(self, models: FloatArray) -> FloatArray:
         """Return models with zeros for the columns that they do not know."""

@@ -6,14 +6,15 @@ from typing import Annotated
 import typer
 
 from treaty.cli.options import Json
-from treaty.cli.output import check_writable, console, print_json
+from treaty.cli.output import check_writable, console, print_json, remarks
 from treaty.cli.plan import plan_into
 from treaty.errors import TreatyError
 
 
 def init(
     data: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Rows to read the columns from (CSV, Parquet).")
+        Path,
+        typer.Argument(metavar="FILE", help="Rows to read the columns from (CSV, Parquet, Excel)."),
     ],
     target: Annotated[
         str, typer.Option("--target", metavar="COLUMN", help="The column to predict.")
@@ -91,13 +92,18 @@ def init(
             "--data says how many records each owner has: say by which column, with --by"
         )
     owners = None if records is None else open_source(records).owners(str(by))
-    text = draft(open_source(data), target=target, by=by, owners=owners)
-    document = loads(text, out)
-    out.write_text(text, encoding="utf-8")
+    source = open_source(data)
+    first = draft(source, target=target, by=by, owners=owners)
+    document = loads(first.text, out)
+    out.write_text(first.text, encoding="utf-8")
+    if not as_json:
+        for note in (*remarks(source), *first.notes):
+            console.print(note, style="dim", highlight=False)
     not_planned = ""
     if planned:
+        limits = Limits(seconds=seconds)
         try:
-            plan_into(out, document, open_source(data), Limits(seconds=seconds), quiet=as_json)
+            plan_into(out, document, source, limits, notes=first.notes, quiet=as_json)
         except TreatyError as error:
             not_planned = f" (not planned: {error})"
     if as_json:
@@ -108,6 +114,7 @@ def init(
                 "features": list(document.features),
                 "parties": {party.name: party.records for party in document.parties},
                 "planned": planned and not not_planned,
+                "notes": [*remarks(source), *first.notes],
             }
         )
         return

@@ -7,13 +7,16 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from treaty.errors import TreatyError
+
+if TYPE_CHECKING:
+    from treaty.records import Source
 
 console = Console(markup=False)
 """Names and titles come from others: nothing in them is markup."""
@@ -95,6 +98,12 @@ def named_files(pairs: list[str], option: str = "--owner") -> dict[str, str]:
             raise TreatyError(f"{option} names {name} twice")
         files[name] = path
     return files
+
+
+def remarks(*sources: "Source") -> list[str]:
+    """Say how files were read, where that is not plain."""
+    said = {source.place: source.remark for source in sources if source.remark}
+    return [f"{place}: {remark}" for place, remark in said.items()]
 
 
 def share_of(text: str) -> float:

@@ -1,5 +1,6 @@
 """treaty plan: good settings for a draft, on public rows alone."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,7 +52,7 @@ def plan(
         typer.Option(
             "--keep",
             metavar="LEVER",
-            help="Leave this: bounds, knots, categories, basis, rounds, weights, ridge.",
+            help="Leave this: bounds, dates, knots, categories, basis, rounds, weights, ridge.",
         ),
     ] = None,
     seconds: Annotated[
@@ -118,6 +119,7 @@ def plan_into(
     limits: "Limits",
     *,
     by: str | None = None,
+    notes: Sequence[str] = (),
     quiet: bool,
 ) -> "tuple[Candidate, Judge]":
     """Plan a draft on public rows and write it; interrupted, the best so far."""
@@ -141,7 +143,7 @@ def plan_into(
     assert found is not None
     settled = judge.in_place(found.treaty)
     told = judge.foreseen(found.treaty)
-    write_fitted(out, planned_text(found, told, settled, len(judge.rows)), settled)
+    write_fitted(out, planned_text(found, told, settled, len(judge.rows), notes), settled)
     return found, judge
 
 

@@ -1,6 +1,6 @@
 """Learners by the name that a treaty calls them."""
 
-from treaty.errors import TreatyError
+from treaty.errors import TreatyError, nearest
 from treaty.learners.averaged_subgradient import AveragedSubgradient
 from treaty.learners.blended_step import BlendedStep
 from treaty.learners.learner import Learner
@@ -23,5 +23,6 @@ METHODS: dict[str, type[Learner]] = {
 def method_named(name: str) -> type[Learner]:
     """Return the learner called `name`."""
     if name not in METHODS:
-        raise TreatyError(f'no method is called "{name}"; there are {", ".join(METHODS)}')
+        meant = nearest(name, METHODS)
+        raise TreatyError(f'no method is called "{name}"{meant}; there are {", ".join(METHODS)}')
     return METHODS[name]

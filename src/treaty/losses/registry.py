@@ -8,7 +8,7 @@ anybody else by an argument.
 import importlib
 from collections.abc import Iterable
 
-from treaty.errors import TreatyError
+from treaty.errors import TreatyError, nearest
 from treaty.losses.base import Loss
 from treaty.losses.hinge import Hinge
 from treaty.losses.huber import Huber
@@ -49,7 +49,8 @@ def loss_named(name: str, parameters: dict[str, float] | None = None) -> Loss:
         )
     if kind is None:
         raise TreatyError(
-            f'no loss is called "{name}"; shipped are {", ".join(sorted(SHIPPED))}, '
+            f'no loss is called "{name}"{nearest(name, SHIPPED)}; shipped are '
+            f"{', '.join(sorted(SHIPPED))}, "
             'and your own goes by its module path, such as "my_losses:Pinball"'
         )
     try:

@@ -117,6 +117,9 @@ def _domain(feature: Feature) -> str:
     if feature.kind == "hats":
         low, high = feature.bounds
         return f"{low:g} to {high:g}, as weights on {feature.width} knots"
+    if feature.kind == "date":
+        years = f" from {feature.years[0]} to {feature.years[1]}" if feature.years else ""
+        return f"a date{years}, as its {', '.join(feature.parts)}"
     listed = ", ".join(feature.categories[:4])
     more = len(feature.categories) - 4
     return listed + (f" and {more} more" if more > 0 else "")

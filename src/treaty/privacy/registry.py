@@ -1,6 +1,6 @@
 """Mechanisms by the name that a treaty calls them."""
 
-from treaty.errors import TreatyError
+from treaty.errors import TreatyError, nearest
 from treaty.privacy.gaussian import Gaussian
 from treaty.privacy.laplace import Laplace
 from treaty.privacy.mechanism import Mechanism
@@ -17,5 +17,8 @@ MECHANISMS: dict[str, Mechanism] = {
 def mechanism_named(name: str) -> Mechanism:
     """Return the mechanism called `name`."""
     if name not in MECHANISMS:
-        raise TreatyError(f'no mechanism is called "{name}"; there are {", ".join(MECHANISMS)}')
+        meant = nearest(name, MECHANISMS)
+        raise TreatyError(
+            f'no mechanism is called "{name}"{meant}; there are {", ".join(MECHANISMS)}'
+        )
     return MECHANISMS[name]

@@ -2,15 +2,14 @@
 
 import functools
 import math
+from importlib import import_module
 from typing import Any
-
-import opendp.prelude
 
 
 @functools.cache
 def samplers() -> Any:
-    """Return OpenDP with the features that live noise needs."""
-    module: Any = opendp.prelude
+    """Return OpenDP with the features that live noise needs, imported when it is first needed."""
+    module: Any = import_module("opendp.prelude")
     module.enable_features("contrib")
     return module
 

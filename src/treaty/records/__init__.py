@@ -5,6 +5,7 @@ from treaty.records.columns import Number as Number
 from treaty.records.columns import OneHot as OneHot
 from treaty.records.columns import Ordinal as Ordinal
 from treaty.records.counts import Counts as Counts
+from treaty.records.dates import Date as Date
 from treaty.records.dictionary import Dictionary as Dictionary
 from treaty.records.dictionary import DictionaryTerms as DictionaryTerms
 from treaty.records.encoder import Encoder as Encoder

@@ -12,8 +12,9 @@ from pydantic import Field, field_validator, model_validator
 from treaty.arrays import FloatArray
 from treaty.plain import Plain
 from treaty.records.counts import Counts
+from treaty.records.dates import Date
 from treaty.records.hats import Hats
-from treaty.records.values import Bounds, as_numbers, clamp, distinct, ordered, positions
+from treaty.records.values import Bounds, Texts, as_numbers, clamp, distinct, ordered, positions
 
 
 class Number(Plain):
@@ -23,12 +24,14 @@ class Number(Plain):
         bounds: the public bounds.
         log1p: whether log(1 + value) is taken, after clamping.
         missing: what stands for a missing value; the middle of the bounds if not given.
+        texts: what a text that is no number is: "refused", or "missing".
     """
 
     kind: Literal["number"] = "number"
     bounds: Bounds
     log1p: bool = False
     missing: float | None = None
+    texts: Texts = "refused"
     numeric: ClassVar[tuple[bool, ...]] = (True,)
     """Of each encoded column, whether it is a number rather than mostly 0."""
 
@@ -54,11 +57,14 @@ class Number(Plain):
         ends = np.array(self.bounds)
         return (np.log1p(ends) if self.log1p else ends)[:, None]
 
+    def numbers(self, column: str, values: pl.Series, counts: Counts) -> FloatArray:
+        """Return a column's numbers as they are, NaN where missing."""
+        return as_numbers(column, values, counts, self.texts)
+
     def encode(self, column: str, values: pl.Series, out: FloatArray, counts: Counts) -> None:
         """Write the encoded column into `out`, shape (rows, 1)."""
-        out[:, 0] = clamp(
-            column, as_numbers(column, values, counts), self.bounds, self.missing, counts
-        )
+        numbers = self.numbers(column, values, counts)
+        out[:, 0] = clamp(column, numbers, self.bounds, self.missing, counts)
         if self.log1p:
             # Rounded differently from row to row, a logarithm may end a little outside its bounds.
             np.clip(np.log1p(out), *self.options()[:, 0], out=out)
@@ -135,4 +141,4 @@ class Ordinal(Plain):
         out[:, 0] = np.where(position >= 0, place, 0.0)
 
 
-Feature = Annotated[Number | Hats | OneHot | Ordinal, Field(discriminator="kind")]
+Feature = Annotated[Number | Hats | OneHot | Ordinal | Date, Field(discriminator="kind")]

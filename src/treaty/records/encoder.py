@@ -17,7 +17,7 @@ from treaty.records.counts import Counts
 from treaty.records.dictionary import Dictionary, DictionaryTerms
 from treaty.records.fitting import bounds_dictionary, encoded_columns, fit_dictionary
 from treaty.records.keeping import FEW, Blocks, keep_dense, keep_sparse
-from treaty.records.sources import Source, first_line
+from treaty.records.sources import Source, first_line, no_column
 from treaty.records.target import Target
 from treaty.records.values import as_numbers
 
@@ -166,9 +166,7 @@ def encode(features: Mapping[str, Feature], frame: pl.DataFrame, counts: Counts)
     start = 0
     for column, feature in features.items():
         if column not in frame.columns:
-            raise TreatyError(
-                f'there is no column "{column}"; there are {", ".join(frame.columns)}'
-            )
+            raise TreatyError(no_column(column, frame.columns))
         place = encoded[:, start : start + feature.width]
         feature.encode(column, frame[column], place, counts)
         start += feature.width

@@ -1,17 +1,36 @@
-"""Records in CSV and Parquet files, streamed in blocks."""
+"""Records in CSV, Parquet and Excel files, streamed in blocks."""
 
 import hashlib
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from treaty.errors import TreatyError
-from treaty.records.sources import BLOCK, SourceAt, first_line
+from treaty.records.delimited import fault, recognise
+from treaty.records.sheets import read_sheet
+from treaty.records.sources import BLOCK, KINDS, SourceAt, first_line, nearest_file
 
-_ABSENT = ["", "NA", "NaN", "nan", "null", "NULL", "None"]
+TEXTS = (".csv", ".tsv", ".txt")
+SHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """What a file holds.
+
+    Args:
+        frame: the rows.
+        has_types: whether the file says what its columns hold.
+        remark: how it was read, where that is not plain; for people.
+    """
+
+    frame: pl.LazyFrame
+    has_types: bool
+    remark: str = ""
 
 
 class FileSource(SourceAt):
@@ -21,37 +40,60 @@ class FileSource(SourceAt):
     answered with its row instead of a guess at the column's type.
 
     Args:
-        path: a .csv or .parquet file.
+        path: a .csv, .tsv, .parquet or .xlsx file; book.xlsx#name is one sheet of several.
         by: the column that says whose record it is, if the file holds several owners'.
         owner: whose records to take.
+        table: what it holds, if that has been read already.
     """
 
     def __init__(
-        self, path: str | Path, *, by: str | None = None, owner: str | None = None
+        self,
+        path: str | Path,
+        *,
+        by: str | None = None,
+        owner: str | None = None,
+        table: Table | None = None,
     ) -> None:
-        super().__init__(path, by=by, owner=owner)
+        name, _, self._sheet = str(path).partition("#") if "#" in str(path) else (path, "", "")
+        super().__init__(path if Path(path).is_file() else name, by=by, owner=owner)
         with self._readable():
             there = self.path.is_file()
         if not there:
-            raise TreatyError(f"{self.path}: there is no such file")
-        suffix = self.path.suffix.lower()
-        if suffix == ".csv":
-            frame = pl.scan_csv(self.path, infer_schema=False, null_values=_ABSENT)
-        elif suffix in (".parquet", ".pq"):
-            frame = pl.scan_parquet(self.path)
-        else:
-            raise TreatyError(f"{self.path}: a .csv or a .parquet file is needed")
-        self._frame = frame
+            raise TreatyError(f"{self.path}: there is no such file{nearest_file(self.path)}")
         with self._readable():
+            self._table = table or self._read()
+            frame = self._table.frame
             self.schema = dict(frame.collect_schema())
+        self._frame = frame
         if by is not None:
             self.require([by])
             self._frame = frame.filter(pl.col(by).cast(pl.String) == owner)
 
+    def _read(self) -> Table:
+        suffix = self.path.suffix.lower()
+        if suffix in TEXTS:
+            writing = recognise(self.path)
+            return Table(writing.scan(self.path), has_types=False, remark=writing.words())
+        if suffix in (".parquet", ".pq"):
+            return Table(pl.scan_parquet(self.path), has_types=True)
+        if suffix in SHEETS:
+            frame, remark = read_sheet(self.path, self._sheet)
+            return Table(frame.lazy(), has_types=True, remark=remark)
+        raise TreatyError(f"{self.path}: {KINDS} is needed, or a .toml file about a database")
+
+    def of_owner(self, by: str, owner: str) -> "FileSource":
+        """Return the records of one owner."""
+        return FileSource(self.path, by=by, owner=owner, table=self._table)
+
     @property
     def has_types(self) -> bool:
         """Whether the file says what its columns hold; a CSV file does not."""
-        return self.path.suffix.lower() != ".csv"
+        return self._table.has_types
+
+    @property
+    def remark(self) -> str:
+        """How the file was read, where that is not plain."""
+        return self._table.remark
 
     def blocks(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Stream the given columns, in the order of the file."""
@@ -67,7 +109,16 @@ class FileSource(SourceAt):
         try:
             yield
         except (PolarsError, PanicException, OSError) as error:
-            raise TreatyError(f"{self.path}: cannot be read ({first_line(error)})") from error
+            raise TreatyError(f"{self.path}: {self._why_not(error)}") from error
+
+    def _why_not(self, error: BaseException) -> str:
+        """Say in words why a file cannot be read, and what to do."""
+        if isinstance(error, OSError):
+            return f"cannot be read ({error.strerror or error})"
+        kind = self.path.suffix.lower()
+        if kind in TEXTS and self.path.is_file():
+            return fault(self.path) or f"cannot be read as a table of texts ({first_line(error)})"
+        return f"cannot be read ({first_line(error)}): is it a {kind} file, and whole?"
 
     def fingerprint(self, key: bytes) -> str:
         """Return a digest of the file, by which any change of it shows to whoever has the key.

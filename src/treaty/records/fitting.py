@@ -13,7 +13,6 @@ from treaty.records.counts import Counts
 from treaty.records.dictionary import Dictionary, DictionaryTerms, Fourier, Vector, lengths
 from treaty.records.hats import Hats
 from treaty.records.sources import Source
-from treaty.records.values import as_numbers
 
 FLAT = 1e-6
 """A component whose spread is at most this share of the largest is rounding, and is not whitened."""
@@ -104,20 +103,18 @@ def place_knots(features: Mapping[str, Feature], public: Source | None) -> dict[
         features: the columns.
         public: public rows; without any, knots are spread evenly between the bounds.
     """
-    open_ = [c for c, f in features.items() if isinstance(f, Hats) and f.knots is None]
+    open_ = {c: f for c, f in features.items() if isinstance(f, Hats) and f.knots is None}
     found: dict[str, list[FloatArray]] = {column: [np.zeros(0)] for column in open_}
     counts = Counts()
-    for frame in public.blocks(open_) if public is not None and open_ else ():
-        for column in open_:
+    for frame in public.blocks(list(open_)) if public is not None and open_ else ():
+        for column, feature in open_.items():
             try:
-                found[column].append(as_numbers(column, frame[column], counts))
+                found[column].append(feature.numbers(column, frame[column], counts))
             except TreatyError as error:
                 raise TreatyError(f"{public.label if public else ''}: {error}") from error
         counts.rows += len(frame)
-    return {
-        column: feature.placed(np.concatenate(found[column])) if column in found else feature  # pyright: ignore[reportAttributeAccessIssue]
-        for column, feature in features.items()
-    }
+    placed = {c: feature.placed(np.concatenate(found[c])) for c, feature in open_.items()}
+    return {column: placed.get(column, feature) for column, feature in features.items()}
 
 
 def digest(encoded: FloatArray) -> str:

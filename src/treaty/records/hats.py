@@ -11,7 +11,10 @@ from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.plain import Plain
 from treaty.records.counts import Counts
-from treaty.records.values import Bounds, as_numbers, clamp, ordered
+from treaty.records.values import Bounds, Texts, as_numbers, clamp, ordered
+
+TAIL = 0.025
+"""A share of the numbers that lies below the first knot, and above the last, where a line goes on."""
 
 
 class Hats(Plain):
@@ -30,6 +33,7 @@ class Hats(Plain):
             the treaty's dictionary replaces it by knots.
         missing: what stands for a missing value.
         straight: whether the number itself is a column as well.
+        texts: what a text that is no number is: "refused", or "missing".
     """
 
     kind: Literal["hats"]
@@ -38,6 +42,7 @@ class Hats(Plain):
     quantiles: Annotated[int, Field(strict=True, ge=2, le=200)] | None = None
     missing: float | None = None
     straight: bool = False
+    texts: Texts = "refused"
 
     _bounds_ordered = field_validator("bounds")(ordered)
 
@@ -92,6 +97,10 @@ class Hats(Plain):
         low, high = self.bounds
         return (np.clip(numbers, low, high) - 0.5 * (low + high)) / (0.5 * (high - low))
 
+    def numbers(self, column: str, values: pl.Series, counts: Counts) -> FloatArray:
+        """Return a column's numbers as they are, NaN where missing."""
+        return as_numbers(column, values, counts, self.texts)
+
     def encode(self, column: str, values: pl.Series, out: FloatArray, counts: Counts) -> None:
         """Write the encoded columns into `out`, shape (rows, width)."""
         if self.knots is None:
@@ -99,7 +108,7 @@ class Hats(Plain):
                 f'the knots of column "{column}" have not been placed yet: treaty fit does that, on '
                 "public rows"
             )
-        numbers = as_numbers(column, values, counts)
+        numbers = self.numbers(column, values, counts)
         absent = np.isnan(numbers)
         knots = np.array(self.knots)
         bounded = clamp(column, numbers, self.bounds, self.missing, counts)
@@ -116,6 +125,8 @@ class Hats(Plain):
     def placed(self, numbers: FloatArray) -> "Hats":
         """Return it with its knots at evenly spaced quantiles of public numbers.
 
+        With a straight column the outermost knots leave 2.5% of the numbers outside on either side,
+        where the model is a straight line: a knot at the very last number would be that record's own.
         Where there are no more different numbers than knots, there is a knot at each of them. Where
         quantiles coincide, the widest gaps between knots are halved instead: there are as many knots as
         the treaty says.
@@ -126,13 +137,13 @@ class Hats(Plain):
         known = np.clip(numbers[~np.isnan(numbers)], low, high)
         if not len(known):
             known = np.array(self.bounds)
-        found = np.unique(known)
+        found, tail = np.unique(known), TAIL if self.straight else 0.0
         if len(found) > self.quantiles:
-            found = np.unique(np.quantile(known, np.linspace(0.0, 1.0, self.quantiles)))
+            found = np.unique(np.quantile(known, np.linspace(tail, 1 - tail, self.quantiles)))
         apart = np.append(True, np.diff(found) > 1e-6 * (high - low))
         knots = found[apart]
         while len(knots) < self.quantiles:
-            ends = np.unique([low, *knots, high])
+            ends = knots if self.straight and len(knots) > 1 else np.unique([low, *knots, high])
             widest = int(np.diff(ends).argmax())
             knots = np.sort(np.append(knots, 0.5 * (ends[widest] + ends[widest + 1])))
         return self.model_copy(update={"knots": tuple(knots.tolist()), "quantiles": None})

@@ -8,8 +8,12 @@ from pathlib import Path
 
 import polars as pl
 
-from treaty.errors import TreatyError
+from treaty.errors import TreatyError, nearest
 
+KINDS = "a .csv, .tsv, .parquet or .xlsx file"
+"""What records may be kept in."""
+MOST_NAMES = 40
+"""So many columns are listed in a message."""
 BLOCK = 24_576
 """Rows read at once: three blocks of those that are added up at once."""
 
@@ -35,6 +39,11 @@ class Source(ABC):
         """Whether the source says what its columns hold; a CSV file does not."""
         return True
 
+    @property
+    def remark(self) -> str:
+        """How the records were read, where that is not plain; for people."""
+        return ""
+
     @abstractmethod
     def blocks(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Stream the given columns, in an order of the source's own."""
@@ -47,8 +56,7 @@ class Source(ABC):
         """Say which column is missing, if one is."""
         missing = [column for column in columns if column not in self.schema]
         if missing:
-            there = ", ".join(self.schema)
-            raise TreatyError(f'{self.place}: there is no column "{missing[0]}"; there are {there}')
+            raise TreatyError(f"{self.place}: {no_column(missing[0], list(self.schema))}")
 
     def owners(self, by: str) -> dict[str, int]:
         """Return how many records each value of a column has: the owners of shared records."""
@@ -111,3 +119,19 @@ class SourceAt(Source):
 def first_line(error: BaseException) -> str:
     """Return the first line of what an error says."""
     return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+
+
+def no_column(name: str, there: Sequence[str]) -> str:
+    """Say that a column is missing, which one is nearest, and which there are."""
+    meant = nearest(name, there)
+    listed = ", ".join(there[:MOST_NAMES]) + (", …" if len(there) > MOST_NAMES else "")
+    return f'there is no column "{name}"{meant}; there are {listed}'
+
+
+def nearest_file(path: Path) -> str:
+    """Return which file beside a path may be meant, as the end of a sentence."""
+    try:
+        there = [each.name for each in path.parent.iterdir()]
+    except OSError:
+        return ""
+    return nearest(path.name, there)

@@ -17,7 +17,7 @@ import polars as pl
 
 from treaty.errors import TreatyError
 from treaty.plain import Plain, read_plain
-from treaty.records.sources import SourceAt, first_line
+from treaty.records.sources import KINDS, SourceAt, first_line
 
 
 class SqlTerms(Plain):
@@ -51,7 +51,7 @@ class SqlSource(SourceAt):
             self._terms = read_plain(SqlTerms, self.path)
         except TreatyError as error:
             raise TreatyError(
-                f"{error}; a .csv or a .parquet file is needed, or a .toml file about a database"
+                f"{error}; {KINDS} is needed, or a .toml file about a database"
             ) from error
         with self._asked() as reader:
             self.schema = dict(_frame(reader.schema.empty_table()).schema)

@@ -10,7 +10,7 @@ from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.plain import Plain
 from treaty.records.counts import Counts
-from treaty.records.values import Bounds, as_number, as_numbers, clamp, ordered
+from treaty.records.values import Bounds, as_numbers, as_truth, clamp, ordered
 
 
 class Target(Plain):
@@ -19,7 +19,7 @@ class Target(Plain):
     Args:
         column: its name.
         bounds: for a number: its public bounds. Outside values are clamped, and counted.
-        missing: what stands for a missing number; the middle of the bounds if not given.
+        missing: what stands for a missing number; if not given, a record without one is refused.
         rescale: for a number: whether the bounds are mapped to [−1, 1] for training (predictions
             come back in the user's own units).
         labels: for a label: the two values, the negative one first; −1 and +1 if not given.
@@ -43,7 +43,7 @@ class Target(Plain):
                 raise ValueError("give bounds for a number or labels for a label, not both")
         if self.labels is not None:
             first, second = self.labels
-            if first == second or as_number(first) == as_number(second):
+            if first == second or as_truth(first) == as_truth(second):
                 raise ValueError(f"the two labels are the same: {first} and {second}")
         return self
 
@@ -66,25 +66,51 @@ class Target(Plain):
         """Return the encoded target, shape (rows,)."""
         if self.bounds is None:
             return self._encode_label(values, counts)
-        numbers = as_numbers(self.column, values, counts)
-        clamped = clamp(self.column, numbers, self.bounds, self.missing, counts)
+        clamped = clamp(
+            self.column, self.numbers(values, counts), self.bounds, self.missing, counts
+        )
         centre, scale = self.scaling
         return np.clip((clamped - centre) / scale, *self.interval)
+
+    def numbers(self, values: pl.Series, counts: Counts) -> FloatArray:
+        """Return the numbers as they are; NaN where missing, if something stands for that."""
+        remedy = "correct it, or leave that record out"
+        numbers = as_numbers(self.column, values, counts, remedy=remedy)
+        absent = np.flatnonzero(np.isnan(numbers))
+        if len(absent) and self.missing is None:
+            raise TreatyError(
+                f'column "{self.column}" is what is predicted, and row {counts.rows + absent[0] + 1:,} '
+                "has no number there: leave such records out (and declare as many fewer), or say under "
+                "[target] what stands in for it, with missing = ..."
+            )
+        return numbers
 
     def _encode_label(self, values: pl.Series, counts: Counts) -> FloatArray:
         negative, positive = self.labels or ("-1", "1")
         if values.dtype.is_numeric() or values.dtype == pl.Boolean:
             numbers = values.cast(pl.Float64).to_numpy()
-            no, yes = (numbers == as_number(label) for label in (negative, positive))
+            no, yes = (numbers == as_truth(label) for label in (negative, positive))
         else:
-            texts = values.cast(pl.String)
-            no = (texts == negative).fill_null(False).to_numpy()
-            yes = (texts == positive).fill_null(False).to_numpy()
+            texts = values.cast(pl.String).str.strip_chars()
+            known = {text: self._side(text) for text in texts.drop_nulls().unique().to_list()}
+            sides = texts.replace_strict(
+                list(known), list(known.values()), default=None, return_dtype=pl.Float64
+            ).to_numpy()
+            no, yes = sides == -1.0, sides == 1.0
         strange = np.flatnonzero(~(no | yes))
         if len(strange):
             found = values[int(strange[0])]
+            shown = "nothing" if found is None else repr(found)
             raise TreatyError(
                 f'column "{self.column}" must hold the labels {negative} and {positive}, '
-                f"but row {counts.rows + int(strange[0]) + 1} holds {found!r}"
+                f"but row {counts.rows + int(strange[0]) + 1:,} holds {shown}: correct it, leave such "
+                "records out, or write the labels under [target] as the file has them"
             )
         return np.where(yes, 1.0, -1.0)
+
+    def _side(self, text: str) -> float | None:
+        """Return −1 or +1 for a text that is a label, or means the same: 1, 1.0, true, yes."""
+        for side, label in zip((-1.0, 1.0), self.labels or ("-1", "1"), strict=True):
+            if text == label or as_truth(text) == as_truth(label):
+                return side
+        return None

@@ -1,6 +1,7 @@
 """Values of a column as numbers, bounds and categories: what all kinds of columns need."""
 
 from collections import Counter
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -11,6 +12,13 @@ from treaty.limits import check_magnitude, check_size
 from treaty.records.counts import Counts
 
 Bounds = tuple[float, float]
+Texts = Literal["refused", "missing"]
+"""What a text in a column of numbers is."""
+TRUTHS = {
+    **dict.fromkeys(("true", "yes", "t", "y"), 1.0),
+    **dict.fromkeys(("false", "no", "f", "n"), 0.0),
+}
+"""The usual words for yes and no, in lower case."""
 
 
 def ordered(bounds: Bounds) -> Bounds:
@@ -42,23 +50,62 @@ def as_number(text: str) -> float:
         return float("nan")
 
 
-def as_numbers(column: str, values: pl.Series, counts: Counts) -> FloatArray:
-    """Return a column as floats, NaN where missing, or say which row holds something else."""
+def as_truth(text: str) -> float:
+    """Return 1 for a word that says yes, 0 for one that says no, the number of a number, else NaN."""
+    return TRUTHS.get(text.strip().lower(), as_number(text))
+
+
+def as_numbers(
+    column: str,
+    values: pl.Series,
+    counts: Counts,
+    texts: Texts = "refused",
+    remedy: str = 'correct it, or write texts = "missing" for that column in the treaty',
+) -> FloatArray:
+    """Return a column as floats, NaN where missing, or say which row holds something else.
+
+    A column of nothing but yes and no, in one of the usual words, is one of 1 and 0.
+
+    Args:
+        column: its name.
+        values: what it holds.
+        counts: of the rows before these.
+        texts: "missing" if a text that is no number counts as missing.
+        remedy: what to do about one that is refused.
+    """
     dtype = values.dtype
     if dtype.is_numeric() or dtype == pl.Boolean or dtype == pl.Null:
         return values.cast(pl.Float64).to_numpy()
     if isinstance(dtype, pl.String | pl.Categorical | pl.Enum):
-        texts = values.cast(pl.String).str.strip_chars()
-        numbers = texts.cast(pl.Float64, strict=False)
-        bad = (numbers.is_null() & texts.is_not_null() & (texts != "")).to_numpy()
-        if bad.any():
-            row = int(np.flatnonzero(bad)[0])
+        written = values.cast(pl.String).str.strip_chars()
+        numbers = written.cast(pl.Float64, strict=False)
+        stray = (numbers.is_null() & written.is_not_null() & (written != "")).to_numpy()
+        if stray.any():
+            numbers, stray = _with_truths(written, numbers, stray)
+        if stray.any() and texts == "refused":
+            row = int(np.flatnonzero(stray)[0])
             raise TreatyError(
-                f'column "{column}" must hold numbers, but row {counts.rows + row + 1} '
-                f"holds {texts[row]!r}"
+                f'column "{column}" must hold numbers, but row {counts.rows + row + 1:,} holds '
+                f"{written[row]!r}: {remedy}"
             )
         return numbers.to_numpy()
-    raise TreatyError(f'column "{column}" must hold numbers, but it holds values of type {dtype}')
+    remedy = ': write kind = "date"' if dtype.is_temporal() else ""
+    raise TreatyError(
+        f'column "{column}" must hold numbers, but it holds values of type {dtype}{remedy}'
+    )
+
+
+def _with_truths(
+    written: pl.Series, numbers: pl.Series, stray: np.ndarray[tuple[int], np.dtype[np.bool_]]
+) -> tuple[pl.Series, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+    """Read words for yes and no as 1 and 0, where there is nothing else in the column."""
+    words = written.str.to_lowercase().replace_strict(
+        list(TRUTHS), list(TRUTHS.values()), default=None, return_dtype=pl.Float64
+    )
+    others = numbers.drop_nulls()
+    if not others.is_in([0.0, 1.0]).all():
+        return numbers, stray
+    return pl.select(pl.coalesce(numbers, words)).to_series(), stray & words.is_null().to_numpy()
 
 
 def clamp(

@@ -148,7 +148,7 @@ def _widened(treaty: Treaty, judge: Judge) -> Treaty:
 
 
 def _around(bounds: tuple[float, float], column: str, judge: Judge) -> tuple[float, float]:
-    numbers = as_numbers(column, judge.rows[column], Counts())
+    numbers = as_numbers(column, judge.rows[column], Counts(), "missing")
     known = numbers[np.isfinite(numbers)]
     if not len(known):
         return bounds

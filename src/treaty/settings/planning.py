@@ -16,6 +16,7 @@ from treaty.settings.levers import (
     Basis,
     Bounds,
     Categories,
+    Dates,
     Knots,
     Lever,
     Method,
@@ -87,8 +88,8 @@ class Limits:
         delta: δ that every party allows; 0 for pure ε.
         method: the only method it may use; None for whichever is best.
         most_rounds: no more rounds than that.
-        keep: names of levers that are left as the draft has them: bounds, knots, categories, basis,
-            rounds, weights; and "ridge": the draft's own is then part of what is to be low.
+        keep: names of levers that are left as the draft has them: bounds, dates, knots, categories,
+            basis, rounds, weights; and "ridge": the draft's own is then part of what is to be low.
         seconds: after so long no further way is tried.
     """
 
@@ -98,7 +99,9 @@ class Limits:
     keep: frozenset[str] = frozenset()
     seconds: float = 60.0
 
-    KEEPABLE: ClassVar = ("bounds", "knots", "categories", "basis", "rounds", "weights", "ridge")
+    KEEPABLE: ClassVar = (
+        *("bounds", "dates", "knots", "categories", "basis", "rounds", "weights", "ridge"),
+    )
 
     def __post_init__(self) -> None:
         if not 0 <= self.delta < 1:
@@ -113,8 +116,8 @@ class Limits:
 
     def levers(self, draft: Treaty) -> list[Lever]:
         """Return the levers that may be moved, in the order in which they are tried."""
-        found: list[Lever] = [Bounds(draft), Categories(draft), Basis(), NoiseKind(self.delta)]
-        found += [Weighing(), Rounds(self.most_rounds), Knots()]
+        found: list[Lever] = [Bounds(draft), Dates(draft), Categories(draft), Basis()]
+        found += [NoiseKind(self.delta), Weighing(), Rounds(self.most_rounds), Knots()]
         if self.method is None and "basis" not in self.keep and "ridge" not in self.keep:
             found.append(Method())
         return [lever for lever in found if lever.name not in self.keep]
@@ -210,7 +213,7 @@ class _Search:
         lowest = min((candidate for _, candidate in found), key=lambda c: c.expected.loss)
         if best.expected.loss < lowest.expected.loss:
             lowest = best
-        good = [each for each in found if _as_good(each[1], lowest, lever.ordered)]
+        good = [each for each in found if _as_good(each[1], lowest, lever)]
         if not good or good[0][1].treaty == best.treaty:
             return best
         option, candidate = good[0]
@@ -230,6 +233,8 @@ class _Search:
         return found
 
 
-def _as_good(candidate: Candidate, lowest: Candidate, ordered: bool) -> bool:
+def _as_good(candidate: Candidate, lowest: Candidate, lever: Lever) -> bool:
+    """Whether a way may be taken although another is expected to be better."""
     apart, error = candidate.expected.above(lowest.expected)
-    return apart <= max(error if ordered else 0.0, NOTHING * lowest.expected.loss)
+    trifle = NOTHING * lowest.expected.loss
+    return apart <= {"chance": max(error, trifle), "trifle": trifle, "never": 0.0}[lever.first_if]

@@ -1,22 +1,20 @@
 """A planned treaty as TOML, with a comment beside what was chosen that says why."""
 
-import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 import tomli_w
 
 from treaty.gains.own_gain import shown
 from treaty.learners.blended_step import BlendedStep
-from treaty.plain import Plain
 from treaty.settings.expected import Expected
 from treaty.settings.planning import Candidate, Step
 from treaty.terms import Treaty
+from treaty.terms.toml import section_text
 
-_ARRAY = re.compile(r"\[\n((?:    .*\n)+)\]")
 
-
-def planned_text(found: Candidate, told: Expected, settled: Treaty, rows: int) -> str:
+def planned_text(
+    found: Candidate, told: Expected, settled: Treaty, rows: int, notes: Sequence[str] = ()
+) -> str:
     """Return the text of a planned treaty, without its fitted dictionary.
 
     Args:
@@ -24,6 +22,7 @@ def planned_text(found: Candidate, told: Expected, settled: Treaty, rows: int) -
         told: what is expected of it, on rows by which nothing was chosen.
         settled: its treaty with all in place that public rows decide.
         rows: how many public rows it was planned on.
+        notes: what was decided about columns when it was drafted.
     """
     unit = f" {settled.target.unit}" if settled.target.unit else ""
     what = "log loss" if told.labels else "error"
@@ -32,28 +31,18 @@ def planned_text(found: Candidate, told: Expected, settled: Treaty, rows: int) -
         f"# Planned on {rows:,} public rows. Expected {what} on further records: "
         f"{shown(told.error)}{unit};\n# of the public rows alone: {shown(told.public_error)}{unit}.\n",
         tomli_w.dumps({"version": settled.version, "title": settled.title}),
+        *(f"# {note}." for note in notes),
         *_above(comments, "features"),
     ]
     for column, feature in settled.features.items():
-        parts.append(tomli_w.dumps({"features": {column: _written(feature, "kind")}}))
+        parts.append(section_text(("features", column), feature, "kind"))
     for section in ("target", "dictionary", "loss", "training"):
         parts += _above(comments, section)
-        text = tomli_w.dumps({section: _written(getattr(settled, section), "name", "method")})
+        text = section_text((section,), getattr(settled, section), "name", "method")
         parts.append(_beside(comments, section, text))
     for party in settled.parties:
-        parts.append("[[parties]]\n" + tomli_w.dumps(_written(party, "name")))
-    return _ARRAY.sub(_in_one_line, "\n".join(parts))
-
-
-def _in_one_line(array: re.Match[str]) -> str:
-    return "[" + ", ".join(line.strip().rstrip(",") for line in array[1].splitlines()) + "]"
-
-
-def _written(part: Plain, *always: str) -> dict[str, Any]:
-    """Return what differs from the defaults, and some fields in any case."""
-    plain = part.model_dump(mode="python", exclude_none=True)
-    default = part.model_dump(mode="python", exclude_none=True, exclude_defaults=True)
-    return {key: value for key, value in plain.items() if key in default or key in always}
+        parts.append("[[parties]]\n" + section_text((), party, "name"))
+    return "\n".join(parts)
 
 
 def _above(comments: Mapping[str, list[str]], section: str) -> Iterator[str]:

@@ -3,23 +3,19 @@
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from treaty.errors import TreatyError
-from treaty.records import Counts, Source
-from treaty.records.values import as_number, as_numbers
+from treaty.records import Counts, Source, Target
+from treaty.records.values import as_number
+from treaty.terms.proposing import Proposal, labels_of, outward, propose
+from treaty.terms.toml import section_text
 
-MOST_CATEGORIES = 200
-FEW_TEXTS = 50
-"""A column of so few texts is one of categories, even if they look like numbers."""
-OFTEN = 3
-"""A text that fewer of the rows have is no category."""
 ROWS_READ = 200_000
-REACH = 3.0
-"""Bounds lie so many times as far from the middle as the extremes of the rows."""
 
 
 def blank_draft(source: Source, *, target: str, by: str | None) -> str:
@@ -40,12 +36,17 @@ def blank_draft(source: Source, *, target: str, by: str | None) -> str:
             f"{source.label}: its first line holds a number, {values[0]}, and so may be a record "
             "instead of the names of columns: give a file with names"
         )
-    parts = [_HEAD.format(file="private rows") + _TO_FILL_IN]
+    parts = [_HEAD.format(file="private rows", title=json.dumps(f"Predict {target}")) + _TO_FILL_IN]
     for column, kind in source.schema.items():
         name = json.dumps(column)
         if column in (target, by):
             continue
-        if kind.is_temporal() or kind.is_nested():
+        if kind == pl.Date or isinstance(kind, pl.Datetime):
+            parts.append(
+                f'[features.{name}]\nkind = "date"\nparts = ["month", "weekday"]   # and year, hour\n'
+                "# years = [first, last]      # with the part year\n"
+            )
+        elif kind.is_temporal() or kind.is_nested():
             parts.append(f"# {column} is left out: a column of type {kind.base_type().__name__}.\n")
         elif source.has_types and not (kind.is_numeric() or kind == pl.Boolean):
             parts.append(
@@ -64,9 +65,22 @@ def blank_draft(source: Source, *, target: str, by: str | None) -> str:
     return "\n".join(parts)
 
 
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """A first draft.
+
+    Args:
+        text: the treaty as TOML, valid as it stands.
+        notes: what was left out or decided about columns, one sentence each, for people.
+    """
+
+    text: str
+    notes: tuple[str, ...]
+
+
 def draft(
     source: Source, *, target: str, by: str | None, owners: Mapping[str, int] | None = None
-) -> str:
+) -> Draft:
     """Return a commented treaty that fits the file: TOML, valid as it stands.
 
     Extremes, categories and owners of the rows go into it: they must be public.
@@ -80,28 +94,78 @@ def draft(
     source.require([target, *([by] if by and owners is None else [])])
     frame = _first_rows(source)
     if frame.height < 2:
-        raise TreatyError(f"{source.label}: too few rows to draft a treaty from")
-    labels = _two_labels(frame[target])
+        raise TreatyError(f"{source.label}: {frame.height} rows are too few to draft a treaty from")
+    predicted = _target(source, frame[target])
+    written: list[str] = []
+    notes: list[str] = []
+    found = 0
+    for column in frame.columns:
+        if column in (target, by):
+            continue
+        proposal = _proposed(frame, column, by, has_types=source.has_types)
+        note = f"{column} {proposal.note}" if proposal.feature is None else ""
+        note = f"{column}: {proposal.note}" if proposal.feature and proposal.note else note
+        notes += [note] if note else []
+        lines = f"# {note}.\n" if note else ""
+        if proposal.feature is not None:
+            found += 1
+            lines += section_text(("features", column), proposal.feature, "kind")
+        written.append(lines)
+    if not found:
+        raise TreatyError(
+            f"{source.label}: no column of this file can be a feature: each is constant, an identifier, "
+            "or of texts that hardly repeat"
+        )
+    loss = "squared" if predicted.bounds is not None else "logistic"
     parts = [
-        _HEAD.format(file=Path(source.place).name),
-        _features(frame, source.has_types, {target, by}),
+        _HEAD.format(file=Path(source.place).name, title=json.dumps(f"Predict {target}")),
+        *written,
+        section_text(("target",), predicted, "column"),
+        _MIDDLE.format(loss=loss),
     ]
-    if labels is not None:
-        parts.append(_LABEL_TARGET.format(column=json.dumps(target), labels=json.dumps(labels)))
-        parts.append(_MIDDLE.format(loss="logistic"))
-    else:
-        numbers = _numbers(frame[target])
-        if numbers is None:
-            raise TreatyError(
-                f'column "{target}" holds neither numbers nor two labels, so it cannot be predicted'
-            )
-        low, high = _outward(numbers)
-        parts.append(_NUMBER_TARGET.format(column=json.dumps(target), low=low, high=high))
-        parts.append(_MIDDLE.format(loss="squared"))
     if owners is None:
         owners = source.owners(by) if by else {"us": frame.height}
     parts += [_PARTY.format(name=json.dumps(name), records=n) for name, n in owners.items()]
-    return "\n".join(parts)
+    return Draft("\n".join(parts), tuple(notes))
+
+
+def _proposed(frame: pl.DataFrame, column: str, by: str | None, *, has_types: bool) -> Proposal:
+    """Propose a column, unless it is the owner's name once more."""
+    if by is not None and by in frame.columns and _copies(frame, column, by):
+        return Proposal(column, None, f"is left out: it says the same as {by}, whose record it is")
+    return propose(frame[column], has_types=has_types)
+
+
+def _copies(frame: pl.DataFrame, column: str, by: str) -> bool:
+    """Whether a column tells exactly who the owner is."""
+    if frame[column].dtype.is_nested():
+        return False
+    pairs, owners = frame.select(column, by).n_unique(), frame[by].n_unique()
+    return owners > 1 and pairs == owners and frame[column].n_unique() == owners
+
+
+def _target(source: Source, values: pl.Series) -> Target:
+    """Return how the column to predict is written: two labels, or a number with bounds."""
+    labels = labels_of(values)
+    if labels is not None:
+        return Target(column=values.name, labels=(labels[0], labels[1]))
+    try:
+        if values.dtype.is_nested() or values.dtype.is_temporal():
+            raise TreatyError(
+                f'column "{values.name}" holds values of type {values.dtype}: name another with `target`'
+            )
+        open_ended = Target(column=values.name, bounds=(-1.0, 1.0))
+        numbers = open_ended.numbers(values, Counts())
+    except TreatyError as error:
+        raise TreatyError(
+            f"{source.label}: what is predicted must be a number, or one of two labels: {error}"
+        ) from error
+    if len(np.unique(numbers)) < 2:
+        raise TreatyError(
+            f'{source.label}: column "{values.name}" cannot be predicted: it is the same in every row; '
+            "name another with `target`"
+        )
+    return Target(column=values.name, bounds=outward(numbers[np.isfinite(numbers)]))
 
 
 def _first_rows(source: Source) -> pl.DataFrame:
@@ -113,88 +177,10 @@ def _first_rows(source: Source) -> pl.DataFrame:
     return pl.concat(taken) if taken else pl.DataFrame(schema=source.schema)
 
 
-def _features(frame: pl.DataFrame, has_types: bool, skip: set[str | None]) -> str:
-    """Return the columns as a treaty writes them. Where columns have types, few texts are categories."""
-    lines: list[str] = []
-    for column in frame.columns:
-        if column in skip:
-            continue
-        values = frame[column]
-        distinct = values.n_unique() - (values.null_count() > 0)
-        numbers = _numbers(values)
-        name = json.dumps(column)
-        if distinct < 2:
-            lines.append(f"# {column} is left out: it is constant here.\n")
-        elif numbers is not None and not (has_types and _few_texts(values)):
-            low, high = _outward(numbers)
-            log = "\nlog1p = true" if _skewed(numbers) else ""
-            lines.append(f'[features.{name}]\nkind = "number"\nbounds = [{low}, {high}]{log}\n')
-        elif known := _categories(values):
-            listed = json.dumps(known)
-            lines.append(f'[features.{name}]\nkind = "one-hot"\ncategories = {listed}\n')
-        else:
-            lines.append(f"# {column} is left out: {distinct:,} different texts, none often.\n")
-    if not any(line.startswith("[") for line in lines):
-        raise TreatyError("no column of this file can be a feature")
-    return "\n".join(lines)
-
-
-def _few_texts(values: pl.Series) -> bool:
-    return values.dtype == pl.String and values.n_unique() <= FEW_TEXTS
-
-
-def _categories(values: pl.Series) -> list[str]:
-    """Return the most frequent texts."""
-    counted = values.cast(pl.String).drop_nulls().value_counts(sort=True, name="count")
-    often = counted.filter(pl.col("count") >= OFTEN).head(MOST_CATEGORIES)
-    return sorted(str(name) for name in often[values.name])
-
-
-def _numbers(values: pl.Series) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
-    if values.dtype.is_temporal():
-        return None
-    try:
-        numbers = as_numbers(values.name, values, Counts())
-    except TreatyError:
-        return None
-    finite = numbers[np.isfinite(numbers)]
-    return finite if len(finite) else None
-
-
-def _two_labels(values: pl.Series) -> list[str] | None:
-    found = sorted(values.drop_nulls().unique().to_list(), key=str)
-    if len(found) != 2:
-        return None
-    texts = [f"{value:g}" if isinstance(value, float) else str(value) for value in found]
-    return [text.lower() if text in ("True", "False") else text for text in texts]
-
-
-def _outward(numbers: np.ndarray[tuple[int], np.dtype[np.float64]]) -> tuple[str, str]:
-    """Return bounds far around all values, rounded outward to two digits of their range.
-
-    Other records have values beyond those of a few rows: there is room for three times as far from the
-    middle. Where nothing lies below 0, nothing is expected to.
-    """
-    least, middle, most = (float(q) for q in np.quantile(numbers, (0.0, 0.5, 1.0)))
-    low, high = middle - REACH * (middle - least), middle + REACH * (most - middle)
-    low = max(low, 0.0) if least >= 0 else low
-    span = high - low if high > low else max(abs(high), 1.0)
-    unit = 10.0 ** (math.floor(math.log10(span)) - 1)
-    low, high = math.floor(low / unit) * unit, math.ceil(high / unit) * unit
-    if low == high:
-        high = low + unit
-    return f"{float(f'{low:.6g}')!r}", f"{float(f'{high:.6g}')!r}"
-
-
-def _skewed(numbers: np.ndarray[tuple[int], np.dtype[np.float64]]) -> bool:
-    """Whether a long tail to the right would be better on a logarithmic scale."""
-    return bool(numbers.min() >= 0 and numbers.max() > 50 * max(float(np.median(numbers)), 1.0))
-
-
 _HEAD = """\
 # A draft from {file}. A treaty is public: check that everything in it may be known to all.
 version = 1
-title = "Say in one line what is learnt"
+title = {title}
 
 # How a record becomes numbers. Values outside the bounds are clamped, missing ones are replaced by
 # the middle (or by missing = ...), unknown categories count as none. No record is ever dropped.
@@ -216,18 +202,6 @@ _BLANK_PARTY = """\
 name = "us"
 # records = ...
 epsilon = 1.0
-"""
-
-_NUMBER_TARGET = """\
-[target]
-column = {column}
-bounds = [{low}, {high}]
-"""
-
-_LABEL_TARGET = """\
-[target]
-column = {column}
-labels = {labels}         # the negative one first
 """
 
 _MIDDLE = """\

@@ -21,6 +21,9 @@ def canonical(treaty: Treaty) -> str:
     for section, name in LATER:
         if not data[section][name]:
             del data[section][name]
+    for feature in data["features"].values():
+        if feature.get("texts") == "refused":
+            del feature["texts"]
     return json.dumps(
         _plain(data),
         sort_keys=True,

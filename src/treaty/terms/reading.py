@@ -12,6 +12,7 @@ from treaty.privacy import Budget, mechanism_named
 from treaty.records import Counts, Encoder, Hats, Source, SourceLike, dictionary_for, open_source
 from treaty.records.fitting import place_knots
 from treaty.terms.document import Treaty
+from treaty.terms.faults import check_target
 from treaty.terms.fingerprints import fingerprint
 
 
@@ -103,13 +104,7 @@ def problem_of(treaty: Treaty) -> Problem:
     encoder = encoder_of(treaty)
     terms = treaty.loss
     loss = loss_named(terms.name, terms.parameters)
-    if loss.labels and treaty.target.bounds is not None:
-        raise TreatyError(
-            f"target.bounds: the {terms.name} loss learns labels: "
-            "give target.labels instead of bounds"
-        )
-    if not loss.labels and treaty.target.bounds is None:
-        raise TreatyError(f"target.bounds: the {terms.name} loss learns numbers: give their bounds")
+    check_target(loss, treaty.target)
     weights = class_weights(treaty)
     if weights is not None:
         loss = Weighted(loss, *weights)

@@ -1,6 +1,8 @@
 """Reading and writing a treaty as TOML."""
 
 import json
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +10,13 @@ import tomli_w
 from pydantic import ValidationError
 
 from treaty.errors import TreatyError
-from treaty.plain import parse_toml, read_toml
+from treaty.plain import Plain, parse_toml, text_of
 from treaty.terms.document import VERSION, Treaty
+from treaty.terms.faults import faults, faults_of, shown, told
 
 LARGEST_DICTIONARY = 1 << 28
 """Bytes of a dictionary beside a treaty."""
+_ARRAY = re.compile(r"\[\n((?:    .*\n)+)\]")
 
 
 def load(path: str | Path) -> Treaty:
@@ -24,42 +28,68 @@ def load(path: str | Path) -> Treaty:
         treaty.errors.TreatyError: no-such-treaty.toml: there is no such file
     """
     path = Path(path)
-    return _validated(read_toml(path), path, str(path))
+    return _validated(text_of(path), path, str(path))
 
 
 def loads(text: str, path: Path | None = None) -> Treaty:
     """Read a treaty from TOML text. `path` is for messages and for the dictionary beside it."""
-    where = "the treaty" if path is None else str(path)
-    return _validated(parse_toml(text, where), path, where)
+    return _validated(text, path, "the treaty" if path is None else str(path))
 
 
-def _validated(data: dict[str, Any], path: Path | None, where: str) -> Treaty:
+def _validated(text: str, path: Path | None, where: str) -> Treaty:
+    data = parse_toml(text, where)
     version = data.get("version")
     if isinstance(version, int) and version > VERSION:
         raise TreatyError(
-            f"{where}: this treaty is of version {_shown(version)}, and this program understands "
+            f"{where}: this treaty is of version {shown(version)}, and this program understands "
             f"versions up to {VERSION}: install a newer one"
         )
     if version is None:
-        raise TreatyError(f"{where}: version is missing; write version = {VERSION}")
+        raise TreatyError(
+            f"{where}: version is missing; write version = {VERSION} in the first line"
+        )
     if version != VERSION:
-        raise TreatyError(f"{where}: version must be {VERSION}, not {_shown(version)}")
+        raise TreatyError(f"{where}: version must be {VERSION}, not {shown(version)}")
     _read_dictionary(data, path, where)
     try:
-        return Treaty.model_validate(data)
+        treaty = Treaty.model_validate(data)
     except ValidationError as error:
-        raise TreatyError(f"{where}: {_sentence(error)}") from error
+        raise TreatyError(told(where, text, faults_of(error))) from error
     except (ValueError, ArithmeticError, RecursionError) as error:
         if isinstance(error, TreatyError):
             raise
         raise TreatyError(
             f"{where}: a number in it is too long, or it is nested too deeply"
         ) from error
+    wrong = faults(treaty, [party["name"] for party in data["parties"]])
+    if wrong:
+        raise TreatyError(told(where, text, wrong))
+    return treaty
 
 
 def dumps(treaty: Treaty) -> str:
     """Write a treaty as TOML, the fitted dictionary inside."""
     return tomli_w.dumps(treaty.model_dump(mode="python", exclude_none=True))
+
+
+def section_text(path: Sequence[str], part: Plain, *always: str) -> str:
+    """Return one part of a treaty as TOML: what differs from the defaults, arrays in one line.
+
+    Args:
+        path: the names of the sections it stands in, such as ("features", "age").
+        part: what is written.
+        always: fields that are written in any case.
+    """
+    plain = part.model_dump(mode="python", exclude_none=True)
+    default = part.model_dump(mode="python", exclude_none=True, exclude_defaults=True)
+    data: dict[str, Any] = {k: v for k, v in plain.items() if k in default or k in always}
+    for name in reversed(path):
+        data = {name: data}
+    return _ARRAY.sub(_in_one_line, tomli_w.dumps(data))
+
+
+def _in_one_line(array: re.Match[str]) -> str:
+    return "[" + ", ".join(line.strip().rstrip(",") for line in array[1].splitlines()) + "]"
 
 
 def _read_dictionary(data: dict[str, Any], path: Path | None, where: str) -> None:
@@ -82,35 +112,3 @@ def _read_dictionary(data: dict[str, Any], path: Path | None, where: str) -> Non
         ) from error
     except (ValueError, RecursionError) as error:
         raise TreatyError(f"{beside}: not valid JSON: {error}") from error
-
-
-def _shown(value: object) -> str:
-    """Return a value as it is written, or only its kind if it is too large to show."""
-    try:
-        text = repr(value)
-    except (ValueError, RecursionError):
-        text = ""
-    return text if 0 < len(text) <= 200 else f"such a {type(value).__name__}"
-
-
-def _sentence(error: ValidationError) -> str:
-    """Say the first thing that is wrong, and where."""
-    first = error.errors()[0]
-    skip = {"number", "hats", "one-hot", "ordinal"}
-    place = ".".join(
-        str(part + 1) if isinstance(part, int) else part
-        for part in first["loc"]
-        if part not in skip
-    )
-    message = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "missing":
-        message = "is missing"
-    elif first["type"] == "extra_forbidden":
-        message = "is not a known field"
-    elif first["type"] in ("union_tag_not_found", "union_tag_invalid"):
-        place, message = f"{place}.kind", 'must be "number", "hats", "one-hot" or "ordinal"'
-    elif first["type"] != "value_error":
-        message = f"{message[0].lower()}{message[1:]}, not {_shown(first['input'])}"
-    more = error.error_count() - 1
-    rest = f" (and {more} more)" if more else ""
-    return f"{place}: {message}{rest}" if place else f"{message}{rest}"

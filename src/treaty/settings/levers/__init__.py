@@ -4,6 +4,7 @@ from treaty.settings.levers.basis import Basis as Basis
 from treaty.settings.levers.bounds import Bounds as Bounds
 from treaty.settings.levers.categories import Categories as Categories
 from treaty.settings.levers.clip import with_best_clip as with_best_clip
+from treaty.settings.levers.dates import Dates as Dates
 from treaty.settings.levers.knots import Knots as Knots
 from treaty.settings.levers.lever import Lever as Lever
 from treaty.settings.levers.lever import Option as Option

@@ -1,7 +1,7 @@
 """Bounds of numbers: tight ones tame rare extremes and cost less noise; wide ones let them count."""
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -24,7 +24,7 @@ class Bounds(Lever):
 
     name: ClassVar[str] = "bounds"
     line: ClassVar[str] = "features"
-    ordered: ClassVar[bool] = False
+    first_if: ClassVar[Literal["chance", "trifle", "never"]] = "trifle"
 
     def __init__(self, drafted: Treaty) -> None:
         self._drafted = {
@@ -58,7 +58,7 @@ def _within(treaty: Treaty, bounds: dict[str, tuple[float, float]]) -> Treaty:
 
 def _quantiles(judge: Judge, column: str, share: float) -> tuple[float, float] | None:
     """Return the bounds that leave a share outside on either side; None where they are one value."""
-    numbers = as_numbers(column, judge.rows[column], Counts())
+    numbers = as_numbers(column, judge.rows[column], Counts(), "missing")
     low, high = np.quantile(numbers[np.isfinite(numbers)], [share, 1 - share])
     bounds = float(f"{low:.4g}"), float(f"{high:.4g}")
     return bounds if bounds[0] < bounds[1] else None

@@ -46,13 +46,13 @@ class Knots(Lever):
 
 
 def _distinct(judge: Judge, column: str) -> int:
-    numbers = as_numbers(column, judge.rows[column], Counts())
+    numbers = as_numbers(column, judge.rows[column], Counts(), "missing")
     return len(np.unique(numbers[np.isfinite(numbers)]))
 
 
 def _straight(feature: Feature) -> Feature:
     if isinstance(feature, Hats):
-        return Number(bounds=feature.bounds, missing=feature.missing)
+        return Number(bounds=feature.bounds, missing=feature.missing, texts=feature.texts)
     return feature
 
 
@@ -64,4 +64,5 @@ def _hats(feature: Feature, number: int) -> Feature:
         quantiles=number,
         missing=feature.missing,
         straight=True,
+        texts=feature.texts,
     )

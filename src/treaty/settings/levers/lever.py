@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from treaty.records import Feature
 from treaty.settings.expecting import Judge
@@ -35,9 +35,9 @@ class Lever(ABC):
     name: ClassVar[str]
     line: ClassVar[str]
     """Where in a treaty it is written, such as "dictionary.standardise"."""
-    ordered: ClassVar[bool] = True
-    """Whether its ways get longer or costlier: then the first is taken that chance does not tell from
-    the best."""
+    first_if: ClassVar[Literal["chance", "trifle", "never"]] = "chance"
+    """When the first of several ways is taken although another is expected to be better: if chance does
+    not tell it from the best, as its ways get longer or costlier; if only a trifle is lost; or never."""
 
     @abstractmethod
     def options(self, treaty: Treaty, judge: Judge) -> Iterator[Option]:

@@ -1,0 +1,234 @@
+"""What to propose for each column of public rows: how it becomes numbers, or why it is left out."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from treaty.arrays import FloatArray
+from treaty.errors import TreatyError
+from treaty.records import Counts, Date, Feature, Number, OneHot
+from treaty.records.dates import ISO, Part, as_dates, read_as
+from treaty.records.values import as_numbers
+
+MOST_CATEGORIES = 200
+FEW_TEXTS = 50
+"""A column of so few texts is one of categories, even if they look like numbers."""
+OFTEN = 3
+"""A text that fewer of the rows have is no category."""
+REACH = 3.0
+"""Bounds lie so many times as far from the middle as the extremes of the rows."""
+STRAY = 0.1
+"""Up to this share of texts among numbers, or among dates, are strays."""
+FEWEST_IDENTIFIED = 200
+"""From so many rows on, whole numbers that are all different are taken for identifiers."""
+FORMATS = ("%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%Y/%m/%d", "%d %b %Y", "%d %B %Y")
+DAY_FIRST = ("%d/%m/%Y", "%d/%m/%Y %H:%M", "%d/%m/%Y %H:%M:%S", "%d-%m-%Y", "%d/%m/%y")
+MONTH_FIRST = ("%m/%d/%Y", "%m/%d/%Y %H:%M", "%m/%d/%Y %H:%M:%S", "%m-%d-%Y", "%m/%d/%y")
+OTHERS = (pl.Time, pl.Duration, pl.Binary, pl.Object)
+"""Types of columns that no feature is made of."""
+_LIKE_AN_INDEX = re.compile(
+    r"(unnamed(: ?\d+)?|index|__index_level_\d+__|level_\d+|row ?n(o|r|umber)?|)"
+)
+_LIKE_AN_IDENTIFIER = re.compile(
+    r"(^|.*[\W_])(id|ids|key|uuid|guid|nr|no|number|code)|.*[a-z](Id|ID)"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """What a column is proposed as.
+
+    Args:
+        column: its name.
+        feature: how it becomes numbers; None if it is left out.
+        note: why it is left out, or what to know about it; for people.
+    """
+
+    column: str
+    feature: Feature | None
+    note: str = ""
+
+
+def propose(values: pl.Series, *, has_types: bool) -> Proposal:
+    """Propose how a column of public rows becomes numbers.
+
+    Args:
+        values: the column.
+        has_types: whether the source says what its columns hold: then few texts are categories, even if
+            they look like numbers.
+    """
+    column = values.name
+    if values.dtype.is_nested() or isinstance(values.dtype, OTHERS):
+        kind = values.dtype.base_type().__name__
+        return Proposal(column, None, f"is left out: a column of type {kind}")
+    distinct = values.n_unique() - (values.null_count() > 0)
+    if distinct < 2:
+        return Proposal(column, None, "is left out: it is constant here")
+    if _identifies(values, distinct):
+        return Proposal(
+            column, None, f"is left out: {distinct:,} different values, like an identifier"
+        )
+    dated = _date(column, values, None) if values.dtype.is_temporal() else _dates(values)
+    if dated is not None:
+        return dated
+    numbers, stray = _numbers(values)
+    if numbers is not None and not (has_types and _few_texts(values)):
+        low, high = outward(numbers)
+        return Proposal(
+            column,
+            Number(
+                bounds=(low, high),
+                log1p=_skewed(numbers),
+                texts="missing" if stray else "refused",
+            ),
+            stray,
+        )
+    known = _categories(values)
+    if known:
+        return Proposal(column, OneHot(kind="one-hot", categories=tuple(known)))
+    return Proposal(column, None, f"is left out: {distinct:,} different texts, none often")
+
+
+def labels_of(values: pl.Series) -> list[str] | None:
+    """Return the two labels of a column, the negative one first; None if there are not two."""
+    found = sorted(values.drop_nulls().unique().to_list(), key=str)
+    if len(found) != 2:
+        return None
+    texts = [f"{value:g}" if isinstance(value, float) else str(value).strip() for value in found]
+    return [text.lower() if text in ("True", "False") else text for text in texts]
+
+
+def outward(numbers: FloatArray) -> tuple[float, float]:
+    """Return bounds far around all values, rounded outward to two digits of their range.
+
+    Other records have values beyond those of a few rows: there is room for three times as far from the
+    middle. Where nothing lies below 0, nothing is expected to.
+    """
+    least, middle, most = (float(q) for q in np.quantile(numbers, (0.0, 0.5, 1.0)))
+    low, high = middle - REACH * (middle - least), middle + REACH * (most - middle)
+    low = max(low, 0.0) if least >= 0 else low
+    if set(np.unique(numbers).tolist()) <= {0.0, 1.0}:
+        return 0.0, 1.0
+    span = high - low if high > low else max(abs(high), 1.0)
+    unit = 10.0 ** (math.floor(math.log10(span)) - 1)
+    low, high = math.floor(low / unit) * unit, math.ceil(high / unit) * unit
+    if low == high:
+        high = low + unit
+    return float(f"{low:.6g}"), float(f"{high:.6g}")
+
+
+def _identifies(values: pl.Series, distinct: int) -> bool:
+    """Whether a column numbers the rows, or names them one by one."""
+    there = len(values) - values.null_count()
+    if _LIKE_AN_INDEX.fullmatch(values.name.strip().lower()) and distinct == there:
+        return True
+    whole = values.dtype.is_integer()
+    if values.dtype == pl.String:
+        whole = bool(values.drop_nulls().str.contains(r"^\s*\d+\s*$").all())
+    if not whole and not (values.dtype == pl.String and distinct > 0.5 * there):
+        return False
+    named = _LIKE_AN_IDENTIFIER.fullmatch(values.name.strip()) or _LIKE_AN_IDENTIFIER.fullmatch(
+        values.name.strip().lower()
+    )
+    if named and there >= 20 and distinct > 0.9 * there:
+        return True
+    return whole and distinct == there and there >= FEWEST_IDENTIFIED
+
+
+def _numbers(values: pl.Series) -> tuple[FloatArray | None, str]:
+    """Return a column's numbers, and a note if a few texts are among them."""
+    note = ""
+    try:
+        numbers = as_numbers(values.name, values, Counts())
+    except TreatyError:
+        if values.dtype != pl.String:
+            return None, ""
+        numbers = as_numbers(values.name, values, Counts(), "missing")
+        stray = np.flatnonzero(np.isnan(numbers) & values.is_not_null().to_numpy())
+        if len(stray) > STRAY * (len(values) - values.null_count()):
+            return None, ""
+        note = f"row {stray[0] + 1:,} holds {values[int(stray[0])]!r}: texts count as missing"
+    finite = numbers[np.isfinite(numbers)]
+    return (finite if len(finite) else None), note
+
+
+def _dates(values: pl.Series) -> Proposal | None:
+    """Return texts as dates, if most of them are."""
+    if values.dtype != pl.String:
+        return None
+    written = values.drop_nulls().str.strip_chars().head(1_000)
+    looks = written.str.contains(r"^\d{1,4}[-./ ](\d{1,2}|[A-Za-z]+)[-./ ]\d{2,4}").mean()
+    if not isinstance(looks, float) or looks < 1 - STRAY:
+        return None
+    if _share(written, ISO) >= 1 - STRAY:
+        return _date(values.name, values, None)
+    for form in FORMATS:
+        if _share(written, [form]) >= 1 - STRAY:
+            return _date(values.name, values, form)
+    for day, month in zip(DAY_FIRST, MONTH_FIRST, strict=True):
+        first, second = _share(written, [day]), _share(written, [month])
+        if max(first, second) < 1 - STRAY:
+            continue
+        if first == second:
+            return Proposal(
+                values.name,
+                None,
+                f"is left out: in {written[0]!r} the day or the month may come first; write "
+                f'kind = "date" with format = "{day}" or "{month}"',
+            )
+        return _date(values.name, values, day if first > second else month)
+    return None
+
+
+def _share(written: pl.Series, formats: Sequence[str]) -> float:
+    read = pl.select(pl.coalesce([read_as(written, form) for form in formats])).to_series()
+    return 1.0 - read.null_count() / max(len(written), 1)
+
+
+def _date(column: str, values: pl.Series, form: str | None) -> Proposal:
+    """Return a column of dates as those parts of them that vary."""
+    dates = as_dates(column, values, Counts(), form, "missing")
+    written, note = values.is_not_null() & dates.is_null(), ""
+    if written.any():
+        row = int(written.arg_true()[0])
+        note = f"row {row + 1:,} holds {values[row]!r}: what is no date counts as missing"
+    known = dates.drop_nulls()
+    parts: list[Part] = []
+    part: Part
+    for part in ("year", "month", "weekday", "hour"):
+        if getattr(known.dt, part)().n_unique() > 1:
+            parts.append(part)
+    if not parts:
+        return Proposal(column, None, "is left out: all its dates are alike")
+    years = None
+    if "year" in parts:
+        found = known.dt.year().to_numpy()
+        years = (int(found.min()) - 1, int(found.max()) + 1)
+    feature = Date(
+        kind="date",
+        parts=tuple(parts),
+        years=years,
+        format=form,
+        texts="missing" if note else "refused",
+    )
+    return Proposal(column, feature, note)
+
+
+def _few_texts(values: pl.Series) -> bool:
+    return values.dtype == pl.String and values.n_unique() <= FEW_TEXTS
+
+
+def _categories(values: pl.Series) -> list[str]:
+    """Return the most frequent texts."""
+    counted = values.cast(pl.String).drop_nulls().value_counts(sort=True, name="count")
+    often = counted.filter(pl.col("count") >= OFTEN).head(MOST_CATEGORIES)
+    return sorted(str(name) for name in often[values.name])
+
+
+def _skewed(numbers: FloatArray) -> bool:
+    """Whether a long tail to the right would be better on a logarithmic scale."""
+    return bool(numbers.min() >= 0 and numbers.max() > 50 * max(float(np.median(numbers)), 1.0))
