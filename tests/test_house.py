@@ -108,6 +108,7 @@ def test_the_page_about_the_house_shows_the_house():
         "matrices",
         "plain",
         "private_files",
+        "views",
         "treaty",
         "__main__",
     }

@@ -13,6 +13,8 @@ The handful of names that most programs need:
     treaty.simulate    train many times at once, with simulated noise
     treaty.Model       the trained model: scikit-learn estimator, JSON
     treaty.adapt_model a shared model becomes an owner's own, and what that brings
+    treaty.TreatyRegressor, treaty.TreatyClassifier
+                       the same in the manner of scikit-learn, where one machine holds all records
 """
 
 import sys
@@ -26,6 +28,8 @@ from treaty.advice import Advice as Advice
 from treaty.advice import advise as advise
 from treaty.errors import Refusal as Refusal
 from treaty.errors import TreatyError as TreatyError
+from treaty.estimators import TreatyClassifier as TreatyClassifier
+from treaty.estimators import TreatyRegressor as TreatyRegressor
 from treaty.evidence import Evidence as Evidence
 from treaty.fitness import Problem as Problem
 from treaty.fitness import risk_of as risk_of

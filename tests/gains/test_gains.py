@@ -12,11 +12,12 @@ from treaty.errors import TreatyError
 from treaty.forecasting.own_view import own_gains
 from treaty.gains import ADAPTED, ALONE, PUBLIC, TOGETHER, Audience, adapted
 from treaty.gains.own_gain import sentence
-from treaty.gains.table import text
+from treaty.gains.table import render
 from treaty.losses import Squared
 from treaty.measures import Errors, Estimate
 from treaty.records import FrameSource, Target, open_source
 from treaty.terms import encoder_of, fit, loads
+from treaty.views import as_text
 
 COLUMNS = [f"x{i}" for i in range(12)]
 HEAD = (
@@ -92,7 +93,7 @@ def test_a_forecast_inside_the_walls_comes_true(off, epsilon, each, decision):
     later = _rows(20_000, 3, off).tail(10_000)
 
     def error(model: t.Model) -> float:
-        said = model.score(later) * 10.0
+        said = model.margin(later) * 10.0
         return float(np.sqrt(np.mean((said - later["y"].to_numpy()) ** 2)))
 
     said = foreseen.adapted.rmse
@@ -116,7 +117,7 @@ def test_an_adapted_model_is_saved_reads_again_and_is_used_in_scikit_learn(tmp_p
     again = t.Model.load(tmp_path / "mine.json")
     assert again == mine
     predicted = again.to_sklearn().predict(own["o1"])
-    np.testing.assert_allclose(predicted, mine.score(own["o1"]) * 10.0)
+    np.testing.assert_allclose(predicted, mine.margin(own["o1"]) * 10.0)
     twice = mine.adapt(own["o1"], public)
     assert twice.adapted is not None
     assert twice.adapted.times == 2
@@ -132,7 +133,7 @@ def test_a_report_says_all_in_the_targets_own_unit():
     assert 0.7 < gain.adapted.rmse.value < 1.5  # the noise has 1 point
     assert gain.adapted.mae.value < gain.adapted.rmse.value
     assert 0 < gain.adapted.r2.value < 1
-    shown = text(gain)
+    shown = as_text(render(gain))
     assert "in points" in shown
     assert "release" in shown
     plain = json.loads(json.dumps(report.plain()))
@@ -203,7 +204,7 @@ def test_targets_outside_the_bounds_count_as_the_bound_and_that_is_said():
     assert report.gain.clamped == pytest.approx(6 / EACH)
     assert report.gain.alone.rmse.value < np.sqrt(6 / EACH) * 20
     assert report.gain.unclamped > np.sqrt(6 / EACH) * 35
-    said = " ".join(text(report.gain).split())
+    said = " ".join(as_text(render(report.gain)).split())
     assert "5% of the records lie outside the treaty's bounds, -10 to 10, and count as the" in said
 
 

@@ -49,7 +49,7 @@ def test_what_a_treaty_leaves_out_is_used_on_top_of_the_shared_score(labels, tmp
     model = t.Model.load(tmp_path / "ours.json")
     assert model.own_columns is not None
     assert list(model.own_columns.features) == ["hour", "gate"]
-    score, pipeline = model.score(later), model.to_sklearn()
+    score, pipeline = model.margin(later), model.to_sklearn()
     if labels:
         error = np.mean(np.logaddexp(0, -later["y"].to_numpy() * score))
         odds = pipeline.predict_proba(later)[:, 1]
@@ -67,7 +67,7 @@ def test_columns_that_say_nothing_cost_next_to_nothing():
         ours, later = _rows(100, seed, further=0.0), _rows(3000, 100 + seed, further=0.0)
         truth = later["y"].to_numpy()
         error = [
-            np.sqrt(np.mean((10 * _model().adapt(ours, extra=extra).score(later) - truth) ** 2))
+            np.sqrt(np.mean((10 * _model().adapt(ours, extra=extra).margin(later) - truth) ** 2))
             for extra in ((), ("hour", "gate"))
         ]
         costs.append(error[1] / error[0] - 1)
@@ -115,7 +115,7 @@ def test_own_columns_may_say_nothing():
     model = _model().adapt(ours, extra=("rare",))
     assert model.own_columns is not None
     assert model.own_columns.features == {}
-    np.testing.assert_allclose(model.score(ours), _model().adapt(ours).score(ours), atol=1e-6)
+    np.testing.assert_allclose(model.margin(ours), _model().adapt(ours).margin(ours), atol=1e-6)
 
 
 def test_a_model_with_own_columns_is_adapted_again():

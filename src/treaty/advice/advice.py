@@ -6,10 +6,11 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from rich.console import Group
 
 from treaty.advice.coalition import candidates, leave_one_out, shapley
 from treaty.advice.stability import Stability, stability_of
-from treaty.advice.table import text
+from treaty.advice.table import render
 from treaty.advice.targets import Reach, beats_alone, priced_budgets, reach
 from treaty.advice.worth import Worth, worth_of
 from treaty.arrays import FloatArray
@@ -21,6 +22,7 @@ from treaty.gains import WORTHWHILE, OwnGain
 from treaty.measures import Estimate
 from treaty.records import SourceLike
 from treaty.terms import Treaty
+from treaty.views import Shown, some
 
 MARGIN = 0.1
 """By how much a coalition must be better before somebody is left out for it."""
@@ -53,8 +55,8 @@ class Standpoint:
     sure: bool
 
 
-@dataclass(frozen=True)
-class Advice:
+@dataclass(frozen=True, repr=False)
+class Advice(Shown):
     """What to do about a treaty. ψ everywhere is over everybody's records.
 
     Args:
@@ -118,8 +120,12 @@ class Advice:
         """Whether anybody would rather be elsewhere, by that."""
         return stability_of(self.coalition, self.gains, len(self.owners))
 
-    def __str__(self) -> str:
-        return text(self)
+    def rendered(self) -> Group:
+        """Return it as something Rich prints."""
+        return render(self)
+
+    def __repr__(self) -> str:
+        return f"Advice({self.title!r}, invite {some(self.coalition) if self.pays else 'nobody'})"
 
     @property
     def coalition(self) -> tuple[str, ...]:

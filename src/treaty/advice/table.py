@@ -1,32 +1,24 @@
 """Advice as tables."""
 
-import io
 from typing import TYPE_CHECKING
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from treaty.fitness import PSI_IN_WORDS
-from treaty.forecasting.table import EVIDENCE, LEARNERS_VIEW, told_apart
+from treaty.forecasting.table import EVIDENCE, told_apart
 from treaty.gains.own_gain import NOTHING
-from treaty.gains.table import render_all
+from treaty.gains.table import LEARNERS_VIEW, render_all
 
 if TYPE_CHECKING:
     from treaty.advice.advice import Advice, Standpoint
 
 
-def text(advice: "Advice") -> str:
-    """Return advice as text."""
-    out = io.StringIO()
-    Console(file=out, width=100).print(render(advice))
-    return out.getvalue().rstrip()
-
-
 def render(advice: "Advice") -> Group:
     """Return advice as something Rich prints."""
     table = Table(header_style="bold")
-    table.add_column("owner")
+    table.add_column("owner", overflow="fold")
     for name in ("records", "ε", "invite", "adds", "Shapley", "ψ alone", "pays by ψ"):
         table.add_column(name, justify="right")
     for owner in advice.owners:

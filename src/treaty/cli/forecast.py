@@ -58,6 +58,10 @@ def forecast(
             "--settings/--no-settings", help="Say which line of the treaty to change, if any."
         ),
     ] = True,
+    details: Annotated[
+        bool,
+        typer.Option("--details", help="Add what noise adds, the floor and the papers' bounds."),
+    ] = False,
     loss: OwnLosses = None,
     as_json: Json = False,
 ) -> None:
@@ -66,8 +70,8 @@ def forecast(
     With --own, first the owner's own question: would joining lower the error on its own next records,
     by how much, against the best it can have without. Then the learner's: the real algorithm runs on
     stand-in rows with the noise of the real plan. Beside the expected ψ: each owner alone, the public
-    rows only, a constant guess, the papers' bounds and a floor. Last, with public rows: whether it is
-    the treaty's settings that decide, which line to change, and what that would bring.
+    rows only, a constant guess; with --details also a floor and the papers' bounds. Last, with public
+    rows: whether it is the treaty's settings that decide, which line to change, and what that brings.
 
     Example:
 
@@ -104,7 +108,7 @@ def forecast(
         told = {} if looked is None else {"settings": _plain(looked)}
         print_json({**result.plain(), **told})
         return
-    console.print(render(result))
+    console.print(render(result, details=details))
     if looked is not None:
         _show(looked, document.target.unit)
     elif why_not:

@@ -99,8 +99,7 @@ def simulate(
         return
     console.print(f"treaty {t.fingerprint(assembly.treaty)[:16]}, {document.title}")
     if owners:
-        from treaty.forecasting.table import LEARNERS_VIEW
-        from treaty.gains.table import render_all
+        from treaty.gains.table import LEARNERS_VIEW, render_all
 
         console.print(render_all(owners))
         console.print(LEARNERS_VIEW)

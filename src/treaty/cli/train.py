@@ -50,6 +50,7 @@ def train(
         --public flights/public.parquet
     """
     import treaty as t
+    from treaty.training.table import render
 
     check_writable(model)
     document = t.load(treaty)
@@ -81,7 +82,7 @@ def train(
     if peers:
         _print_peers(reports)
     else:
-        _print_report(reports[""], owners[""])
+        console.print(render(reports[""], owners=own_view))
 
 
 def _peer_file(model: Path, learner: str) -> Path:
@@ -102,29 +103,6 @@ def _plain(report: "Training", owners: "dict[str, OwnGain]") -> dict[str, Any]:
         "theta": list(report.model.theta),
         "owners": {name: gain.plain() for name, gain in owners.items()},
     }
-
-
-def _print_report(report: "Training", owners: "dict[str, OwnGain]") -> None:
-    from treaty.fitness import PSI_IN_WORDS
-    from treaty.forecasting.table import LEARNERS_VIEW
-    from treaty.gains.table import render_all
-
-    if owners:
-        console.print(render_all(owners))
-        console.print(LEARNERS_VIEW)
-    console.print(PSI_IN_WORDS, highlight=False)
-    standings = table("Relative fitness ψ, lower is better (0 = without privacy)", "model", "ψ")
-    for row in report.standings():
-        style = "bold green" if row.name.startswith("together") else None
-        standings.add_row(row.name, f"{row.psi:.4g}", style=style)
-    console.print(standings)
-    spent = table("Budget", "owner", "answers", "ε spent")
-    for name, epsilon in report.spent.items():
-        spent.add_row(name, f"{report.answers[name]:,}", f"{epsilon:.4g}")
-    console.print(spent)
-    steps = ", ".join(f"{name} = {value:.4g}" for name, value in report.parameters.items())
-    if steps:
-        console.print(f"step sizes: {steps}")
 
 
 def _print_peers(reports: "dict[str, Training]") -> None:

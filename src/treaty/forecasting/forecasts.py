@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
+from rich.console import Group
+
 from treaty.errors import TreatyError
 from treaty.evidence import Evidence, EvidenceKind
 from treaty.fitness import Risk, pooled
@@ -13,7 +15,7 @@ from treaty.forecasting.outlook import Outlook, outlook_on
 from treaty.forecasting.own_view import gains_from
 from treaty.forecasting.ratio import above_zero, ratio
 from treaty.forecasting.rehearsal import Rehearsal, concluded, rehearsals
-from treaty.forecasting.table import text
+from treaty.forecasting.table import render
 from treaty.forecasting.verdict import verdict
 from treaty.gains import WORTHWHILE, OwnGain
 from treaty.learners import Bound
@@ -23,13 +25,14 @@ from treaty.plans import Plan
 from treaty.privacy import Budget
 from treaty.records import SourceLike
 from treaty.terms import Treaty
+from treaty.views import Shown
 
 TOGETHER_FIRST = 0.6
 """The share of the work after which it is known what everybody has together."""
 
 
-@dataclass(frozen=True)
-class Forecast:
+@dataclass(frozen=True, repr=False)
+class Forecast(Shown):
     """The expected worth of a collaboration, with 90% intervals.
 
     ψ is the relative fitness over all parties' records; lower is better, 0 is the best model of all
@@ -98,8 +101,12 @@ class Forecast:
         """
         return self.ask_owners()
 
-    def __str__(self) -> str:
-        return text(self)
+    def rendered(self) -> Group:
+        """Return it as something Rich prints."""
+        return render(self)
+
+    def __repr__(self) -> str:
+        return f"Forecast({self.title!r}, {len(self.parties)} parties, ψ together {self.together})"
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain data."""

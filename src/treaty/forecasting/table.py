@@ -1,14 +1,14 @@
-"""A forecast as a table."""
+"""A forecast as a sentence and a table; theorems and rates for whoever asks."""
 
-import io
 import math
 from typing import TYPE_CHECKING
 
-from rich.console import Console, Group
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from treaty.fitness import PSI_IN_WORDS
+from treaty.gains.table import LEARNERS_VIEW
 from treaty.gains.table import render_all as own_view
 from treaty.measures import Estimate
 
@@ -20,25 +20,38 @@ EVIDENCE = {
     "private": "private rows; this report must not leave",
     "generated": "rows made up from public bounds, the weakest evidence",
 }
-LEARNERS_VIEW = "One model over everybody's records, as the learner and the papers see it:"
 
 
-def text(forecast: "Forecast") -> str:
-    """Return a forecast as text."""
-    out = io.StringIO()
-    Console(file=out, width=100).print(render(forecast))
-    return out.getvalue().rstrip()
+def render(forecast: "Forecast", *, details: bool = False) -> Group:
+    """Return a forecast as something Rich prints: what it means, then one table.
+
+    Args:
+        forecast: the forecast.
+        details: whether to add what the optimisation leaves, what noise adds, the floor and the bounds.
+    """
+    head = Text(
+        f"{forecast.title}\n{len(forecast.parties)} parties, {forecast.method}, T = "
+        f"{forecast.horizon}; from {forecast.stand_in_rows:,} {EVIDENCE[forecast.evidence]}; "
+        + told_apart(forecast.alike)
+    )
+    own = [own_view(forecast.owners), Text("")] if forecast.owners else []
+    parts: list[RenderableType] = [*own]
+    if own:
+        parts.append(Text(LEARNERS_VIEW, style="bold"))
+    parts.append(head)
+    parts += [
+        Text(line, style="bold" if not place else "") for place, line in enumerate(forecast.verdict)
+    ]
+    parts += [_models(forecast), Text(PSI_IN_WORDS)]
+    if details:
+        parts += _details(forecast)
+    return Group(*parts)
 
 
-def render(forecast: "Forecast") -> Group:
-    """Return a forecast as something Rich prints."""
-    table = Table(header_style="bold")
-    table.add_column("model")
-    table.add_column("ψ", justify="right")
-    table.add_column("90% interval", justify="right")
+def _models(forecast: "Forecast") -> Table:
+    """Return what each model is expected to come to."""
+    table = _table()
     _row(table, "together, private", forecast.together, style="bold green")
-    table.add_row("  of which optimisation leaves", _number(forecast.optimisation), "")
-    table.add_row("  of which noise adds", _number(forecast.noise), "")
     known = [item for item in forecast.alone.items() if item[0] not in forecast.unknown]
     ranked = sorted(known, key=lambda item: item[1].value)
     hidden = range(4, len(ranked) - 4) if len(ranked) > 12 else range(0)
@@ -52,31 +65,34 @@ def render(forecast: "Forecast") -> Group:
     if forecast.public_only is not None:
         _row(table, "public rows only", forecast.public_only)
     _row(table, "nothing: a constant guess", forecast.nothing)
+    return table
+
+
+def _details(forecast: "Forecast") -> list[RenderableType]:
+    """Return where the error comes from, and what theory says of it."""
+    table = _table()
+    table.add_row("what the optimisation leaves", _number(forecast.optimisation), "")
+    table.add_row("what noise adds", _number(forecast.noise), "")
     if forecast.curator is not None:
-        _row(table, "floor: one trusted curator, smallest ε", forecast.curator, style="dim")
-    table.add_row(
-        "floor's rate, Bassily et al., constant unknown", _number(forecast.rate), "", style="dim"
-    )
+        _row(table, "floor: one trusted curator, smallest ε", forecast.curator)
+    table.add_row("floor's rate, Bassily et al., constant unknown", _number(forecast.rate), "")
     bound, published = forecast.bound, forecast.published
     if bound is not None and published is not None:
         named = f"bound: {bound.theorem}"
-        table.add_row(f"{named}, corrected", _number(bound.total), "", style="dim")
-        table.add_row(f"{named}, as published", _number(published.total), "", style="dim")
-    head = Text(
-        f"{forecast.title}\n{len(forecast.parties)} parties, {forecast.method}, T = "
-        f"{forecast.horizon}; from {forecast.stand_in_rows:,} {EVIDENCE[forecast.evidence]}; "
-        + told_apart(forecast.alike)
-    )
-    notes: list[Text] = []
+        table.add_row(f"{named}, corrected", _number(bound.total), "")
+        table.add_row(f"{named}, as published", _number(published.total), "")
+    parts: list[RenderableType] = [table, Text(f"cost of privacy f(θ) − f(θ*): {forecast.cost}")]
     if bound is not None and math.isinf(bound.total):
-        notes.append(Text(f"{bound.theorem} says nothing: these steps exceed what it allows."))
-    own = [own_view(forecast.owners), Text("")] if forecast.owners else []
-    cost = Text(f"cost of privacy f(θ) − f(θ*): {forecast.cost}")
-    learners = Text(LEARNERS_VIEW, style="bold") if own else Text("")
-    verdict = (Text(line) for line in forecast.verdict)
-    return Group(
-        *own, *([learners] if own else []), head, table, Text(PSI_IN_WORDS), cost, *notes, *verdict
-    )
+        parts.append(Text(f"{bound.theorem} says nothing: these steps exceed what it allows."))
+    return parts
+
+
+def _table() -> Table:
+    table = Table(header_style="bold")
+    table.add_column("model", overflow="fold")
+    table.add_column("ψ", justify="right")
+    table.add_column("90% interval", justify="right")
+    return table
 
 
 def told_apart(alike: bool) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from treaty.evidence import EvidenceKind
 from treaty.measures import Estimate
+from treaty.views import some
 
 
 def verdict(
@@ -38,8 +39,7 @@ def verdict(
         (unknown, "not told: the stand-in has too few rows of them"),
     ):
         if names:
-            listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
-            lines.append(f"{len(names)} of {len(alone)} owners {what}: {listed}.")
+            lines.append(f"{len(names)} of {len(alone)} owners {what}: {some(names)}.")
     if evidence == "generated":
         lines.append("Rows made up from public bounds are the weakest evidence there is.")
     if evidence == "private":

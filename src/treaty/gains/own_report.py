@@ -5,19 +5,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from rich.console import Group
 
 from treaty.adaptation import adapt
 from treaty.arrays import FloatArray
 from treaty.fitness.threads import on_one_thread
 from treaty.gains.competing import CEILING, PUBLIC, TOGETHER
 from treaty.gains.judging import held_out_scores
-from treaty.gains.own_gain import WORTHWHILE, Audience, OwnGain, gain_from, tails_of
+from treaty.gains.own_gain import WORTHWHILE, Audience, OwnGain, gain_from, sentence, tails_of
+from treaty.gains.table import render
 from treaty.models import Model
 from treaty.records import SourceLike, open_source
+from treaty.views import Shown
 
 
-@dataclass(frozen=True)
-class OwnReport:
+@dataclass(frozen=True, repr=False)
+class OwnReport(Shown):
     """An adapted model, and every model's errors on the owner's own records, out of sample.
 
     Args:
@@ -27,6 +30,13 @@ class OwnReport:
 
     model: Model
     gain: OwnGain
+
+    def rendered(self) -> Group:
+        """Return it as something Rich prints."""
+        return render(self.gain)
+
+    def __repr__(self) -> str:
+        return f"OwnReport({sentence(self.gain)})"
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain data."""

@@ -1,15 +1,15 @@
 """An owner's own question as a table that an executive can read."""
 
-import io
 from collections.abc import Mapping
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from treaty.gains.competing import ADAPTED, ALONE, CEILING, PUBLIC, TOGETHER, adapted
 from treaty.gains.own_gain import NOTHING, OwnGain, sentence, shown
 from treaty.measures import MEASURES, Estimate
+from treaty.views import some
 
 NAMES = {
     ALONE: "alone: your own model, tuned",
@@ -21,14 +21,8 @@ NAMES = {
 }
 
 
+LEARNERS_VIEW = "One model over everybody's records, as the learner and the papers see it:"
 NEXT = "90% intervals: of errors for as many further records, of the gain in the long run."
-
-
-def text(gain: OwnGain) -> str:
-    """Return it as text."""
-    out = io.StringIO()
-    Console(file=out, width=100).print(render(gain))
-    return out.getvalue().rstrip()
 
 
 def render(gain: OwnGain) -> Group:
@@ -85,7 +79,11 @@ def overview(gains: Mapping[str, OwnGain]) -> Table:
     for column in ("owner", "records", "not joining", "joining", "gain", "verdict"):
         left = column in ("owner", "verdict")
         made.add_column(
-            column, justify="left" if left else "right", no_wrap=column != "owner", min_width=5
+            column,
+            justify="left" if left else "right",
+            no_wrap=column != "owner",
+            overflow="fold",
+            min_width=5,
         )
     for name, gain in gains.items():
         cells = [
@@ -109,7 +107,7 @@ def _share(gain: Estimate) -> str:
 def _named(names: list[str]) -> str:
     if not names:
         return ""
-    return f" ({', '.join(names[:8])}{', …' if len(names) > 8 else ''})"
+    return f" ({some(names)})"
 
 
 def table(gain: OwnGain) -> Table:

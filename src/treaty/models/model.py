@@ -2,16 +2,19 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 from pydantic import Field, ValidationError, model_validator
-from sklearn.base import BaseEstimator, TransformerMixin
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+from scipy.special import expit
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import HuberRegressor, LinearRegression, LogisticRegression
-from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 
 from treaty.adaptation import Adapted, adapt
@@ -20,13 +23,25 @@ from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.fitness import Problem
 from treaty.losses import Weighted, loss_named, permit
-from treaty.matrices import Matrix, beside, dense, scores
+from treaty.matrices import Matrix, beside, scores
+from treaty.models.coefficients import CONSTANT, coefficients
 from treaty.models.own_columns import OwnColumns
 from treaty.models.own_rows import OwnRows, Reader
+from treaty.models.pipeline import RecordEncoder, TrainedPipeline
 from treaty.plain import Plain, first_problem
-from treaty.records import Dictionary, Encoder, Feature, SourceLike, Target
+from treaty.records import (
+    Counts,
+    Dictionary,
+    Encoder,
+    Feature,
+    SourceLike,
+    Target,
+    open_source,
+)
 from treaty.records.frames import as_polars
+from treaty.records.sources import no_column
 from treaty.records.values import as_number
+from treaty.views import as_html, as_text
 
 
 class AdaptedTo(Plain):
@@ -150,15 +165,95 @@ class Model(Plain):
         theta = tuple(model.theta.tolist())
         return self.model_copy(update={"theta": theta, "own_columns": columns, "adapted": note})
 
-    def score(self, frame: pl.DataFrame) -> FloatArray:
+    def margin(self, rows: SourceLike) -> FloatArray:
         """Return θᵀx for rows of the user's columns, in the units of training."""
+        frame = self._frame(rows)
         x: Matrix = self.encoder.x(frame)
         if self.own_columns is not None:
             x = beside(x, self.own_columns.x(frame))
         return scores(x, np.array(self.theta))
 
-    def to_sklearn(self, *, losses: Sequence[str] = ()) -> Pipeline:
-        """Return a fitted scikit-learn pipeline that takes data frames of the user's columns.
+    def predict(self, rows: SourceLike) -> np.ndarray[Any, Any]:
+        """Predict rows: numbers in the target's own unit, or labels as the treaty writes them.
+
+        Args:
+            rows: a pandas or Polars data frame, a file, or a source; the target need not be in it.
+
+        Example:
+            model.predict("next.csv")
+        """
+        score = self.margin(rows)
+        if self.target.bounds is None:
+            return self._classes()[(score > self.shift).astype(int)]
+        centre, unit = self.target.scaling
+        return centre + unit * score
+
+    def predict_proba(self, rows: SourceLike) -> FloatArray:
+        """Return how likely each of the two labels is, shape (rows, 2); for the logistic loss only."""
+        if self.loss != "logistic":
+            raise TreatyError(f"a model of the {self.loss} loss has no probabilities: use predict")
+        chance = expit(self.margin(rows) - self.shift)
+        return np.column_stack([1.0 - chance, chance])
+
+    def score(self, rows: SourceLike, truth: Any = None) -> float:
+        """Return how good predictions are: R² for numbers, the share that is right for labels.
+
+        Args:
+            rows: a pandas or Polars data frame, a file, or a source.
+            truth: what is true of each row; its target column if not given.
+        """
+        frame = self._frame(rows)
+        if truth is None:
+            if self.target.column not in frame.columns:
+                raise TreatyError(no_column(self.target.column, frame.columns))
+            truth = frame[self.target.column].to_list()
+        values = pl.Series(self.target.column, list(truth))
+        if self.target.bounds is None:
+            yes = self.target.encode(values, Counts()) > 0
+            return np.count_nonzero((self.margin(frame) > self.shift) == yes) / len(yes)
+        wanted = self.target.numbers(values, Counts())
+        apart: FloatArray = wanted - self.predict(frame)
+        return 1.0 - float(np.sum(apart**2) / np.sum((wanted - wanted.mean()) ** 2))
+
+    @property
+    def coefficients(self) -> dict[str, float]:
+        """What the prediction rises by for one more of each column, and the constant where all are 0.
+
+        For labels it is the logarithm of the odds that rises. Scaling, whitening and principal
+        components are undone; a category is against a record that has none of those listed.
+        """
+        theta, width = np.array(self.theta), self.dictionary.dimension
+        found = coefficients(self.features, self.dictionary, theta[:width])
+        if self.own_columns is not None:
+            own = coefficients(
+                self.own_columns.features, self.own_columns.dictionary, theta[width:]
+            )
+            found[CONSTANT] += own.pop(CONSTANT)
+            found |= own
+        if self.target.bounds is None:
+            found[CONSTANT] -= self.shift
+            return found
+        centre, unit = self.target.scaling
+        found = {name: unit * value for name, value in found.items()}
+        found[CONSTANT] += centre
+        return found
+
+    def get_feature_names_out(self) -> np.ndarray[Any, Any]:
+        """Return the names of the encoded columns that it reads."""
+        own = () if self.own_columns is None else self.own_columns.dictionary.columns
+        return np.array([*self.dictionary.columns, *own], dtype=object)
+
+    def _frame(self, rows: SourceLike) -> pl.DataFrame:
+        """Return the columns that it reads, and the target where it is there."""
+        own = {} if self.own_columns is None else self.own_columns.features
+        if isinstance(rows, Mapping):
+            return as_polars(rows, [*self.features, *own])
+        source = open_source(rows)
+        also = [self.target.column] if self.target.column in source.schema else []
+        return pl.concat(source.blocks([*self.features, *own, *also]))
+
+    def to_sklearn(self, *, losses: Sequence[str] = ()) -> TrainedPipeline:
+        """Return a scikit-learn pipeline of the user's columns: it predicts, and refuses to be fitted.
 
         Args:
             losses: the loss of one's own that the model may name, such as "my_losses:Pinball"; its
@@ -171,7 +266,8 @@ class Model(Plain):
             constant = slopes[place] * self.dictionary.intercept
             slopes = np.delete(slopes, place)
         encoder = RecordEncoder(self.encoder, self.own_columns)
-        return Pipeline([("records", encoder), ("model", self._estimator(slopes, constant))])
+        estimator = self._estimator(slopes, constant)
+        return TrainedPipeline([("records", encoder), ("model", estimator)])
 
     def _estimator(self, slopes: FloatArray, constant: float) -> BaseEstimator:
         estimator: Any
@@ -206,6 +302,31 @@ class Model(Plain):
         whole = all(number.is_integer() for number in numbers)
         return np.array([int(n) for n in numbers] if whole else numbers)
 
+    def __repr__(self) -> str:
+        what = f"{self.target.column} from {len(self.features)} columns, {self.loss} loss"
+        own = "" if self.adapted is None else f", adapted to {self.adapted.records:,} own records"
+        return f"Model({what}{own}, treaty {self.treaty[:16]})"
+
+    def __str__(self) -> str:
+        return as_text(self.rendered())
+
+    def rendered(self) -> Group:
+        """Return it as something Rich prints: what it is, and its coefficients."""
+        words = Text(repr(self), style="bold")
+        if self.dictionary.frequencies is not None:
+            return Group(words)
+        what = self.target.unit or self.target.column
+        what = "logarithm of the odds" if self.target.bounds is None else what
+        table = Table(header_style="bold")
+        table.add_column("column", overflow="fold")
+        table.add_column(f"{what}, for one more of it", justify="right")
+        for name, value in self.coefficients.items():
+            table.add_row(Text(name), f"{value:.4g}")
+        return Group(words, table)
+
+    def _repr_html_(self) -> str:
+        return as_html(self.rendered())
+
     def save(self, path: str | Path) -> None:
         """Write the model as JSON."""
         Path(path).write_text(self.model_dump_json(indent=1) + "\n", encoding="utf-8")
@@ -221,29 +342,3 @@ class Model(Plain):
             raise TreatyError(f"{path}: not a saved model: {first_problem(error)}") from error
         except (ValueError, RecursionError) as error:
             raise TreatyError(f"{path}: not a saved model: not JSON") from error
-
-
-class RecordEncoder(TransformerMixin, BaseEstimator):
-    """A scikit-learn transformer from data frames of the user's columns to features.
-
-    The constant column is left to the estimator's own intercept.
-    """
-
-    def __init__(self, encoder: Encoder, own_columns: OwnColumns | None = None) -> None:
-        self.encoder = encoder
-        self.own_columns = own_columns
-
-    def fit(self, X: Any, y: Any = None) -> "RecordEncoder":
-        """Do nothing: the dictionary is public and fixed."""
-        return self
-
-    def transform(self, X: Any) -> FloatArray:
-        """Return the features of a polars or pandas data frame, or of a dict of columns."""
-        own = {} if self.own_columns is None else self.own_columns.features
-        frame = as_polars(X, [*self.encoder.features, *own])
-        x = self.encoder.x(frame)
-        x = x[:, :-1] if self.encoder.dictionary.intercept > 0 else x
-        return x if self.own_columns is None else dense(beside(x, self.own_columns.x(frame)))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True

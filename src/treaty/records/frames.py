@@ -58,9 +58,10 @@ def as_polars(frame: Any, columns: Sequence[str] | None = None) -> pl.DataFrame:
         return frame.collect()
     if isinstance(frame, pl.DataFrame):
         return frame
-    names = [str(name) for name in frame.columns] if columns is None else list(columns)
+    labels = {str(label): label for label in getattr(frame, "columns", ())}
+    names = list(labels) if columns is None else list(columns)
     try:
-        return pl.DataFrame({name: _series(name, frame[name]) for name in names})
+        return pl.DataFrame({name: _series(name, frame[labels.get(name, name)]) for name in names})
     except KeyError as error:
         raise TreatyError(f"there is no column {error}") from error
 

@@ -49,7 +49,7 @@ class Judge:
     The model of the public rows is judged by cross-validation, dictionary, knots and ridge included.
     What noised answers of the owners add to it follows from how far it may be off by chance and from
     the noise: for `BlendedStep` in closed form, for any other method by rehearsal on the public rows.
-    A treaty that begins at "public" is judged with its own ridge as part of what is to be low.
+    A treaty's own ridge is part of what is to be low.
 
     Args:
         public: the public rows.
@@ -245,9 +245,9 @@ class Judge:
             rows = encoder.rows(problem.fitness_loss, FrameSource(seen))[0]
             if _about(treaty) == "public":
                 theta = optimum(problem, rows).theta
-                penalty = float(problem.penalty(theta)) * in_unit(treaty)
             else:
-                theta, penalty = alone(OwnRecords(problem, rows.x, rows.y)).theta, 0.0
+                theta = alone(OwnRecords(problem, rows.x, rows.y)).theta
+            penalty = float(problem.penalty(theta)) * in_unit(treaty)
             return _losses(settled, problem, encoder, theta, judged) + penalty
 
         return self._once(("losses", *_shape(treaty), part), judge)

@@ -23,6 +23,7 @@ from treaty.settings.levers import (
     NoiseKind,
     Option,
     Rounds,
+    Start,
     Weighing,
     under,
     with_best_clip,
@@ -116,10 +117,12 @@ class Limits:
 
     def levers(self, draft: Treaty) -> list[Lever]:
         """Return the levers that may be moved, in the order in which they are tried."""
-        found: list[Lever] = [Bounds(draft), Dates(draft), Categories(draft), Basis()]
+        found: list[Lever] = [Start()] if "ridge" in self.keep else []
+        found += [Bounds(draft), Dates(draft), Categories(draft), Basis()]
         found += [NoiseKind(self.delta), Weighing(), Rounds(self.most_rounds), Knots()]
-        if self.method is None and "basis" not in self.keep and "ridge" not in self.keep:
-            found.append(Method())
+        if self.method is None:
+            moments = not self.keep & {"basis", "ridge"}
+            found.append(Method(moments=moments, most=self.most_rounds))
         return [lever for lever in found if lever.name not in self.keep]
 
 

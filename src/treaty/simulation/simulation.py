@@ -16,7 +16,7 @@ from treaty.simulation.answers import SimulatedNoise, SimulatedRecords
 Record = Literal["final", "every"] | Sequence[int]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Simulation:
     """What many runs came to.
 
@@ -33,6 +33,10 @@ class Simulation:
     models: FloatArray
     yardstick: Yardstick
     learner: Learner
+
+    def __repr__(self) -> str:
+        error = f" ± {self.standard_error:.2g}" if len(self.final) > 1 else ""
+        return f"Simulation({len(self.final):,} runs, mean ψ {self.mean:.4g}{error})"
 
     @property
     def final(self) -> FloatArray:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from rich.console import Group
 
 from treaty.arrays import FloatArray
 from treaty.fitness import Yardstick, best_constant, model_alone, yardstick
@@ -17,6 +18,8 @@ from treaty.plans import NOBODY, Driver, Plan, PoissonClocks, peer_plans
 from treaty.privacy import Grant, MemoryLedger, epsilon_spent
 from treaty.terms import fingerprint
 from treaty.training.assembly import Assembly
+from treaty.training.table import render
+from treaty.views import Shown
 
 Tick = Callable[[int, int], None]
 
@@ -29,8 +32,8 @@ class Standing:
     psi: float
 
 
-@dataclass(frozen=True, eq=False)
-class Training:
+@dataclass(frozen=True, eq=False, repr=False)
+class Training(Shown):
     """What a training came to.
 
     ψ and everything compared here is computed from the records themselves, without noise: it is
@@ -70,6 +73,13 @@ class Training:
         noise. Owners with fewer than 20 records are left out.
         """
         return own_gains_with(self.model, self.assembly, self.pooled)
+
+    def rendered(self) -> Group:
+        """Return it as something Rich prints."""
+        return render(self)
+
+    def __repr__(self) -> str:
+        return f"Training({self.model.target.column}, ψ together {self.together:.3g})"
 
     def standings(self) -> list[Standing]:
         """Return every model compared, best first."""
@@ -136,6 +146,40 @@ def train_peers(assembly: Assembly, *, progress: Tick | None = None) -> dict[str
 def _trained(
     assembly: Assembly, plan: Plan, treaty: str, stick: Yardstick, progress: Tick | None
 ) -> Training:
+    run = _run(assembly, plan, treaty, progress)
+    theta, ledgers = run.theta, run.ledgers
+    problem = plan.problem
+
+    def psi(theta: FloatArray) -> float:
+        return float(stick.relative(theta))
+
+    public = assembly.public
+    return Training(
+        model=assembly.model(theta),
+        together=psi(theta),
+        alone={name: psi(model_alone(problem, r)) for name, r in assembly.risks.items()},
+        public_only=None if public is None else psi(public.theta),
+        nothing=psi(best_constant(problem, stick.union)),
+        best=stick.best.value,
+        spent={name: float(epsilon_spent(ledger, treaty)) for name, ledger in ledgers.items()},
+        answers={name: ledger.answers_given(treaty) for name, ledger in ledgers.items()},
+        parameters=run.step_sizes,
+        assembly=assembly,
+        pooled=stick.best.theta,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """One training, before anything is compared: the model, every owner's ledger, the step sizes."""
+
+    theta: FloatArray
+    ledgers: dict[str, MemoryLedger]
+    step_sizes: dict[str, float]
+
+
+def _run(assembly: Assembly, plan: Plan, treaty: str, progress: Tick | None = None) -> _Run:
+    """Ask every owner, each with a ledger of its own, until the learner is finished."""
     ledgers = {
         party.name: MemoryLedger(Grant(treaty, plan.budget(party), plan.answers(party)))
         for party in plan.parties
@@ -152,25 +196,15 @@ def _trained(
     ]
     driver = Driver(plan)
     theta = drive(driver, owners, treaty, progress)
-    problem = plan.problem
+    return _Run(theta, ledgers, driver.learner.step_sizes)
 
-    def psi(theta: FloatArray) -> float:
-        return float(stick.relative(theta))
 
-    public = assembly.public
-    return Training(
-        model=assembly.model(theta),
-        together=psi(theta),
-        alone={name: psi(model_alone(problem, r)) for name, r in assembly.risks.items()},
-        public_only=None if public is None else psi(public.theta),
-        nothing=psi(best_constant(problem, stick.union)),
-        best=stick.best.value,
-        spent={name: float(epsilon_spent(ledger, treaty)) for name, ledger in ledgers.items()},
-        answers={name: ledger.answers_given(treaty) for name, ledger in ledgers.items()},
-        parameters=driver.learner.step_sizes,
-        assembly=assembly,
-        pooled=stick.best.theta,
-    )
+def train_only(assembly: Assembly) -> tuple[Model, dict[str, float]]:
+    """Train once and compare with nothing: return the model, and the ε that each owner has spent."""
+    treaty = fingerprint(assembly.treaty)
+    run = _run(assembly, assembly.plan, treaty)
+    spent = {name: float(epsilon_spent(each, treaty)) for name, each in run.ledgers.items()}
+    return assembly.model(run.theta), spent
 
 
 def drive(

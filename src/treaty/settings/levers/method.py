@@ -1,10 +1,12 @@
 """The method: a few questions at the public model, one noised statistic, or one owner at a time."""
 
+import math
 from collections.abc import Iterator
 from typing import ClassVar
 
 from treaty.errors import TreatyError
 from treaty.learners import method_named
+from treaty.learners.averaged_subgradient import AveragedSubgradient
 from treaty.learners.blended_step import BlendedStep
 from treaty.learners.one_at_a_time import OneAtATime
 from treaty.learners.one_shot import OneShot
@@ -21,21 +23,41 @@ NUMBERS = (1, 2, 3, 5)
 """How often everybody is asked."""
 MEETINGS = (1, 2, 4, 8)
 """How often each owner is met, one at a time."""
+STEPS = (20, 100)
+"""How many short steps are tried."""
 MOST_MOMENTS = 40
 """With more columns than that, one noised statistic is noise."""
 
 
 class Method(Lever):
-    """A few questions at the public model, or one noised statistic that answers all questions."""
+    """A few questions at the public model, or one noised statistic that answers all questions.
+
+    Where a loss has kinks its curvature is a poor guide: then also many short steps.
+
+    Args:
+        moments: whether one noised statistic may be tried.
+        most: no more rounds than that.
+    """
 
     name: ClassVar[str] = "method"
     line: ClassVar[str] = "training.method"
 
+    def __init__(self, *, moments: bool, most: int) -> None:
+        self._moments, self._most = moments, most
+
     def options(self, treaty: Treaty, judge: Judge) -> Iterator[Option]:
-        """Return the treaty as it is, then one noised statistic, for squared loss and few columns."""
+        """Return the treaty as it is, then one noised statistic, or many short steps."""
         yield Option(treaty, "questions at the public model")
+        if math.isinf(judge.surveyed(treaty).problem.fitness_loss.curvature_bound):
+            for steps in STEPS:
+                if steps < self._most:
+                    training = treaty.training.model_copy(
+                        update={"method": AveragedSubgradient.name, "horizon": steps + 1}
+                    )
+                    changed = treaty.model_copy(update={"training": training})
+                    yield Option(changed, f"{steps} short steps")
         width = len(encoded_columns(judge.fitted(treaty).features))
-        if treaty.loss.name == "squared" and width <= MOST_MOMENTS:
+        if self._moments and treaty.loss.name == "squared" and width <= MOST_MOMENTS:
             yield Option(_with_moments(treaty, width), "one noised statistic")
 
 

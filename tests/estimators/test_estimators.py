@@ -1,0 +1,109 @@
+"""Estimators in the manner of scikit-learn: its own checks, and what is ours."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import r2_score
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import treaty as t
+from treaty.errors import TreatyError
+
+NOT_OURS = {
+    "check_pipeline_consistency": "left out by scikit-learn for estimators with live noise",
+    "check_array_api_input": "only with SCIPY_ARRAY_API set",
+}
+"""Checks of scikit-learn that it leaves out by itself, and why."""
+
+
+@parametrize_with_checks(
+    [
+        t.TreatyRegressor(math.inf, bounds=(-100, 100), target_bounds=(-1000, 1000)),
+        t.TreatyClassifier(math.inf, bounds=(-20, 20)),
+    ]
+)
+def test_scikit_learns_own_checks(estimator, check):
+    """Without noise, which scikit-learn's checks do not expect."""
+    check(estimator)
+
+
+def _rows(n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    random = np.random.default_rng(seed)
+    rows = pd.DataFrame(
+        {"age": random.uniform(20, 90, n), "ward": random.choice(["A", "B", "C"], n)}
+    )
+    stay = 0.1 * rows["age"] + 3.0 * (rows["ward"] == "B") + random.standard_normal(n)
+    return rows, stay.to_numpy(), random.choice(["north", "south"], n)
+
+
+def test_numbers_across_groups_with_public_rows():
+    X, y, groups = _rows(8000, 0)
+    X_public, y_public, _ = _rows(60, 1)
+    model = t.TreatyRegressor(1.0, seconds=5)
+    model.fit(X, y, groups=groups, X_public=X_public, y_public=y_public)
+    later, truth, _ = _rows(2000, 2)
+    pooled = LinearRegression().fit(pd.get_dummies(X), y)
+    assert model.score(later, truth) > pooled.score(pd.get_dummies(later), truth) - 0.02
+    assert model.score(later, truth) == pytest.approx(r2_score(truth, model.predict(later)))
+    assert model.trained_together_
+    assert model.spent_ == pytest.approx({"north": 1.0, "south": 1.0})
+    assert {party.name for party in model.treaty_.parties} == {"north", "south"}
+    assert model.model_.coefficients["age"] == pytest.approx(0.1, abs=0.03)
+
+
+def test_nothing_is_spent_where_the_public_rows_are_as_good():
+    X, y, _ = _rows(100, 0)
+    X_public, y_public, _ = _rows(3000, 1)
+    model = t.TreatyRegressor(0.01, seconds=5).fit(X, y, X_public=X_public, y_public=y_public)
+    assert not model.trained_together_
+    assert model.spent_ == {"everybody": 0.0}
+    assert model.score(X, y) > 0.5
+
+
+def test_labels_across_groups_with_public_rows():
+    X, y, groups = _rows(6000, 3)
+    X_public, y_public, _ = _rows(300, 4)
+    long, long_public = (np.where(each > 7, "long", "short") for each in (y, y_public))
+    model = t.TreatyClassifier({"north": 1.0, "south": 0.5}, seconds=5)
+    model.fit(X, long, groups=groups, X_public=X_public, y_public=long_public)
+    later, truth, _ = _rows(2000, 5)
+    truth = np.where(truth > 7, "long", "short")
+    pooled = LogisticRegression(max_iter=1000).fit(pd.get_dummies(X), long)
+    assert model.score(later, truth) > pooled.score(pd.get_dummies(later), truth) - 0.03
+    assert model.classes_.tolist() == ["long", "short"]
+    assert model.predict_proba(later).sum(axis=1) == pytest.approx(np.ones(2000))
+    if model.trained_together_:
+        assert model.spent_ == pytest.approx({"north": 1.0, "south": 0.5})
+
+
+def test_it_goes_into_a_pipeline_and_cross_validation():
+    random = np.random.default_rng(6)
+    X = random.standard_normal((600, 3))
+    y = X @ [1.0, -2.0, 0.5] + 0.1 * random.standard_normal(600)
+    model = t.TreatyRegressor(1e4, bounds=(-4, 4), target_bounds=(-12, 12))
+    assert cross_val_score(make_pipeline(StandardScaler(), model), X, y, cv=3).mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "says"),
+    [
+        (t.TreatyRegressor(), {}, "nothing may be read off private records"),
+        (t.TreatyClassifier(), {}, "nothing may be read off private records"),
+        (t.TreatyClassifier({"x": 1.0}, bounds=(0, 1)), {}, "no budget for the group everybody"),
+        (
+            t.TreatyClassifier(bounds=(0, 1)),
+            {"groups": ["a"]},
+            "groups has 1 entries, and X has 40",
+        ),
+    ],
+)
+def test_what_is_missing_is_said(model, given, says):
+    random = np.random.default_rng(7)
+    with pytest.raises((TreatyError, ValueError), match=says):
+        model.fit(random.random((40, 2)), np.arange(40) % 2, **given)
