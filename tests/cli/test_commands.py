@@ -147,7 +147,7 @@ def test_forecast(flights, tmp_path):
     assert set(told["alone"]) >= {"ALB", "XNA"}
     assert set(told["owners"]) >= {"GSO", "XNA"}
     assert plot.read_bytes().startswith(b"\x89PNG")
-    shown = run("forecast", *words).stdout
+    shown = run("forecast", *words, "--details").stdout
     for text in (
         "together, private",
         "optimisation leaves",

@@ -176,7 +176,7 @@ def test_with_little_noise_more_rounds_are_worth_it():
 
 
 def test_what_is_kept_stays_as_drafted():
-    keep = {"bounds", "knots", "categories", "basis", "ridge", "weights", "rounds"}
+    keep = {"bounds", "knots", "categories", "basis", "ridge", "start", "weights", "rounds"}
     draft, found = _draft(2.0), _last(_draft(2.0), _rows(300, 3, bend=6.0), keep=keep)
     assert found.treaty.features == draft.features
     assert found.treaty.dictionary == draft.dictionary

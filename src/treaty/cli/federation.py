@@ -39,8 +39,10 @@ def init(
     """
     import treaty as t
     from treaty.federation.nats.authority import make_federation
+    from treaty.terms.reading import check_settled
 
     document = t.load(treaty)
+    check_settled(document, treaty)
     folder = make_federation(out, [p.name for p in document.parties], host=host, port=port)
     console.print(
         f"{folder}/authority   keep its key where nobody else can read it", highlight=False

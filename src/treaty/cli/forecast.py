@@ -23,9 +23,11 @@ from treaty.cli.output import (
     named_files,
     print_json,
     progress_bar,
+    remarks,
     share_of,
     table,
     waiting,
+    warn,
 )
 from treaty.errors import TreatyError
 
@@ -83,6 +85,7 @@ def forecast(
     from treaty.forecasting import forecasts_of, outlook_on, with_owners
     from treaty.forecasting.picture import draw
     from treaty.forecasting.table import render
+    from treaty.plans.waste import waste
 
     check_writable(plot, picture=True)
     document = t.load(treaty)
@@ -90,9 +93,11 @@ def forecast(
     evidence = t.Evidence(
         stand_in, private=private, by=by, own=records, generate=generate, public_rows=public_rows
     )
+    notes = _notes(document, stand_in, by, as_json)
     result: t.Forecast | None = None
     with progress_bar("rehearsing", quiet=as_json) as tick:
         outlook = outlook_on(document, evidence)
+        notes += waste(outlook.plan)
         for result in forecasts_of(outlook, precision=precision):
             tick(round(1_000 * result.done), 1_000)
         assert result is not None
@@ -106,13 +111,29 @@ def forecast(
             looked, why_not = _settings(document, stand_in)
     if as_json:
         told = {} if looked is None else {"settings": _plain(looked)}
-        print_json({**result.plain(), **told})
+        print_json({**result.plain(), "notes": notes, **told})
         return
+    warn(waste(outlook.plan), quiet=False)
     console.print(render(result, details=details))
     if looked is not None:
         _show(looked, document.target.unit)
     elif why_not:
         console.print(f"Other settings were not tried: {why_not}", style="dim")
+
+
+def _notes(document: "Treaty", stand_in: Path | None, by: str | None, quiet: bool) -> list[str]:
+    """Say what is probably not meant about the stand-in."""
+    from treaty.records import open_source
+    from treaty.training.doubts import doubts
+
+    if stand_in is None:
+        return []
+    source = open_source(stand_in)
+    owners = [] if by is None else [p.name for p in document.parties]
+    rows = {name: source.of_owner(str(by), name) for name in owners} or {"the stand-in": source}
+    notes = [*remarks(source), *doubts(document, rows)]
+    warn(notes, quiet=quiet)
+    return notes
 
 
 def _settings(document: "Treaty", stand_in: Path) -> "tuple[Diagnosis | None, str]":

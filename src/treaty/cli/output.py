@@ -4,7 +4,7 @@ import json
 import logging
 import math
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from treaty.errors import TreatyError
 
@@ -104,6 +105,13 @@ def remarks(*sources: "Source") -> list[str]:
     """Say how files were read, where that is not plain."""
     said = {source.place: source.remark for source in sources if source.remark}
     return [f"{place}: {remark}" for place, remark in said.items()]
+
+
+def warn(sentences: Sequence[str], *, quiet: bool) -> None:
+    """Say on standard error what is probably not meant, before anything is computed."""
+    if not quiet:
+        for sentence in sentences:
+            Console(stderr=True).print(Text(f"Note: {sentence}.", style="yellow"), soft_wrap=True)
 
 
 def share_of(text: str) -> float:

@@ -52,7 +52,7 @@ def plan(
         typer.Option(
             "--keep",
             metavar="LEVER",
-            help="Leave this: bounds, dates, knots, categories, basis, rounds, weights, ridge.",
+            help="Leave this: bounds, dates, knots, categories, basis, rounds, weights, ridge, start.",
         ),
     ] = None,
     seconds: Annotated[

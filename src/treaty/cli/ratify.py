@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from treaty.cli.options import HomeFolder, TreatyFile
-from treaty.cli.output import console
+from treaty.cli.output import console, remarks, warn
 from treaty.errors import TreatyError
 
 
@@ -42,12 +42,18 @@ def ratify(
     import treaty as t
     from treaty.owner.home import Home
     from treaty.records.probing import probe
+    from treaty.terms.reading import check_settled
+    from treaty.training.doubts import doubts
 
+    document = t.load(treaty)
+    check_settled(document, treaty)
     probe(data)
     owner = Home(home)
     fresh = not owner.folder.exists()
-    offer = owner.offer(t.load(treaty), name, epsilon, data, delta=delta, peers=peers)
+    offer = owner.offer(document, name, epsilon, data, delta=delta, peers=peers)
     console.print(offer.words(), highlight=False)
+    source = t.open_source(data)
+    warn([*remarks(source), *doubts(document, {name: source})], quiet=False)
     if not yes and not typer.confirm("Grant this?"):
         raise TreatyError("nothing has been granted")
     owner.ratify(offer, data)

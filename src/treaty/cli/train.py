@@ -12,8 +12,10 @@ from treaty.cli.output import (
     named_files,
     print_json,
     progress_bar,
+    remarks,
     table,
     waiting,
+    warn,
 )
 
 if TYPE_CHECKING:
@@ -50,12 +52,17 @@ def train(
         --public flights/public.parquet
     """
     import treaty as t
+    from treaty.plans.waste import waste
+    from treaty.training.doubts import doubts
     from treaty.training.table import render
 
     check_writable(model)
     document = t.load(treaty)
     records = t.sources(document, data=data, by=by, owners=named_files(owner or []))
+    notes = [*remarks(*records.values()), *doubts(document, records)]
+    warn(notes, quiet=as_json)
     assembly = t.assemble(document, records, public)
+    warn(waste(assembly.plan), quiet=as_json)
     with progress_bar("training", quiet=as_json) as tick:
         if peers:
             reports = t.train_peers(assembly, progress=tick)
@@ -72,6 +79,7 @@ def train(
         print_json(
             {
                 "treaty": t.fingerprint(assembly.treaty),
+                "notes": [*notes, *waste(assembly.plan)],
                 "models": {n or "together": _plain(r, owners[n]) for n, r in reports.items()},
             }
         )

@@ -90,7 +90,8 @@ class Limits:
         method: the only method it may use; None for whichever is best.
         most_rounds: no more rounds than that.
         keep: names of levers that are left as the draft has them: bounds, dates, knots, categories,
-            basis, rounds, weights; and "ridge": the draft's own is then part of what is to be low.
+            basis, rounds, weights; and "ridge": the draft's own is then part of what is to be low, and
+            "start", where training begins, may be kept as well.
         seconds: after so long no further way is tried.
     """
 
@@ -101,7 +102,7 @@ class Limits:
     seconds: float = 60.0
 
     KEEPABLE: ClassVar = (
-        *("bounds", "dates", "knots", "categories", "basis", "rounds", "weights", "ridge"),
+        *("bounds", "dates", "knots", "categories", "basis", "rounds", "weights", "ridge", "start"),
     )
 
     def __post_init__(self) -> None:

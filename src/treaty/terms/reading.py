@@ -1,5 +1,7 @@
 """What a treaty means to the rest of the program: encoder, problem and plan."""
 
+from pathlib import Path
+
 import numpy as np
 
 from treaty.arrays import FloatArray
@@ -31,6 +33,24 @@ def fit(treaty: Treaty, public: SourceLike | None) -> Treaty:
     treaty = with_knots(treaty, source)
     fitted = dictionary_for(treaty.dictionary, treaty.features, source)
     return treaty.model_copy(update={"fitted": fitted})
+
+
+def check_settled(treaty: Treaty, path: str | Path) -> None:
+    """Refuse a treaty that nobody can ratify yet, and say which command makes it ready.
+
+    Args:
+        treaty: the treaty.
+        path: where it is written.
+    """
+    waiting = treaty.loss.class_weights == "balanced" or any(
+        isinstance(feature, Hats) and feature.knots is None for feature in treaty.features.values()
+    )
+    if waiting or (treaty.fitted is None and treaty.dictionary.needs_public_rows):
+        raise TreatyError(
+            f"{path}: public rows have to settle its dictionary before anybody can ratify it: "
+            f"treaty fit {path} --public FILE"
+        )
+    plan_of(fit(treaty, None))
 
 
 def settled(treaty: Treaty, public: Source | None) -> Treaty:

@@ -1,0 +1,124 @@
+"""What to doubt about records before anything is computed: columns and labels that say nothing.
+
+All of it is computed from the records: it is for the eyes of whoever holds them.
+"""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+from sklearn import model_selection
+from sklearn.linear_model import RidgeCV
+
+from treaty.errors import TreatyError
+from treaty.records import Counts, FrameSource, OneHot, Ordinal, Source
+from treaty.records.values import positions
+from treaty.terms import Treaty, encoder_of, fit
+from treaty.views import some
+
+ONE_SIDED = 0.9999
+"""From this share on, a label is as good as always the same."""
+ENOUGH = 50
+"""From so many rows on, it can be told whether anything can be predicted."""
+MOST = 5_000
+"""So many rows are looked at for that."""
+
+
+def doubts(treaty: Treaty, records: Mapping[str, Source]) -> list[str]:
+    """Return one sentence for each thing that is probably not meant.
+
+    Args:
+        treaty: the treaty.
+        records: of each owner; or public rows, by whatever name.
+    """
+    frames = {name: _first(treaty, source) for name, source in records.items()}
+    frames = {name: frame for name, frame in frames.items() if len(frame) > 1}
+    if not frames:
+        return []
+    return [
+        *_one_value_each(treaty, frames),
+        *_unknown(treaty, frames),
+        *_one_sided(treaty, frames),
+        *_constant(treaty, frames),
+    ]
+
+
+def _first(treaty: Treaty, source: Source) -> pl.DataFrame:
+    """Return the first block of records."""
+    columns = [*treaty.features, treaty.target.column]
+    return next(source.blocks(columns), pl.DataFrame(schema=dict.fromkeys(columns, pl.Null)))
+
+
+def _one_value_each(treaty: Treaty, frames: Mapping[str, pl.DataFrame]) -> list[str]:
+    """Columns that tell owners apart and nothing else."""
+    if len(frames) < 2:
+        return []
+    said: list[str] = []
+    for column in treaty.features:
+        values = [frame[column].unique().cast(pl.String).to_list() for frame in frames.values()]
+        if any(len(each) > 1 for each in values):
+            continue
+        different = {each[0] for each in values}
+        if len(different) == len(frames):
+            said.append(f"{column} is another value for every owner: it says whose a record is")
+        elif len(different) > 1:
+            said.append(
+                f"{column} is one value within each owner: what it does cannot be told from who they are"
+            )
+    return said
+
+
+def _unknown(treaty: Treaty, frames: Mapping[str, pl.DataFrame]) -> list[str]:
+    """Lists of categories that know nothing of what is there."""
+    said: list[str] = []
+    for column, feature in treaty.features.items():
+        if not isinstance(feature, OneHot | Ordinal):
+            continue
+        lost = [
+            name
+            for name, frame in frames.items()
+            if frame[column].null_count() < len(frame)
+            and positions(column, frame[column], feature.categories, Counts()).max() < 0
+        ]
+        if lost:
+            said.append(
+                f"{column}: the treaty's categories know none of the values of {some(lost)}: are they "
+                f"written as in the treaty, such as {feature.categories[0]!r}?"
+            )
+    return said
+
+
+def _one_sided(treaty: Treaty, frames: Mapping[str, pl.DataFrame]) -> list[str]:
+    """Labels that are nearly always the same."""
+    if treaty.target.bounds is not None:
+        return []
+    column = treaty.target.column
+    labels = np.concatenate([treaty.target.encode(f[column], Counts()) for f in frames.values()])
+    share = float(max(np.mean(labels > 0), np.mean(labels < 0)))
+    if share < ONE_SIDED:
+        return []
+    return [
+        f"{column} is the same label in {100 * share:.4g}% of {len(labels):,} records: nothing can be "
+        "learnt about the other; gather more of these, or predict something else"
+    ]
+
+
+def _constant(treaty: Treaty, frames: Mapping[str, pl.DataFrame]) -> list[str]:
+    """Targets that no column tells anything about."""
+    rows = pl.concat(list(frames.values()), how="vertical_relaxed")
+    rows = rows.sample(min(len(rows), MOST), shuffle=True, seed=0)
+    try:
+        encoder = encoder_of(fit(treaty, FrameSource(rows)))
+        x, y = encoder.x(rows), treaty.target.encode(rows[treaty.target.column], Counts())
+    except TreatyError:  # told when the rows are read in earnest
+        return []
+    if len(rows) < ENOUGH or len(np.unique(y)) < 2:
+        return []
+    score = cast(Any, model_selection).cross_val_score
+    if score(RidgeCV(np.logspace(-3, 6, 10)), x, y, cv=5, scoring="r2").mean() > 0:
+        return []
+    return [
+        f"The best model of {len(rows):,} records is a constant: no column tells anything about "
+        f"{treaty.target.column}"
+    ]
