@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint docs bench clean
 
 demo: $(READY)
 	$(BIN)/treaty demo --picture demo.png
@@ -15,6 +15,9 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright
+
+docs: $(READY)
+	$(BIN)/python -m sphinx -W --keep-going -b html docs site
 
 bench: $(READY)
 	$(BIN)/python -m bench.sweep
@@ -30,6 +33,8 @@ bench: $(READY)
 	$(BIN)/python -m bench.verdicts
 	$(BIN)/python -m bench.fraud
 	$(BIN)/python -m bench.drafts
+	$(BIN)/python -m bench.first_hour
+	$(BIN)/python -m bench.messages
 	$(BIN)/python -m bench.cost_of_privacy
 	$(BIN)/python -m bench.decisions
 	$(BIN)/python -m bench.live
@@ -46,4 +51,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 clean:
-	rm -rf .venv
+	rm -rf .venv site

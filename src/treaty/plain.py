@@ -56,9 +56,11 @@ def text_of(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise TreatyError(f"{path}: there is no such file") from error
+        raise TreatyError(f"{path}: there is no such file: give the path of one") from error
     except UnicodeDecodeError as error:
-        raise TreatyError(f"{path}: not valid TOML: not UTF-8") from error
+        raise TreatyError(
+            f"{path}: not valid TOML: not UTF-8; give a text file, in UTF-8"
+        ) from error
     except OSError as error:
         raise TreatyError(f"{path}: cannot be read ({error.strerror})") from error
 
@@ -68,7 +70,7 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise TreatyError(f"{where}: not valid TOML: {error}") from error
+        raise TreatyError(f"{where}: not valid TOML: {error}; correct it there") from error
     except (RecursionError, ValueError) as error:
         # A number of thousands of digits is a ValueError.
         raise TreatyError(

@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 import typer
@@ -48,11 +49,25 @@ def main() -> None:
     try:
         app()
     except TreatyError as error:
-        _end(str(error))
+        _end(_placed(str(error)))
     except OSError as error:
         # A file that may not be read, a folder that is none, a disk without room.
         where = f"{error.filename}: " if error.filename else ""
         _end(f"{where}{error.strerror or error}")
+
+
+def _placed(sentence: str) -> str:
+    """Say in which file and line a key stands that a sentence begins with."""
+    key = re.match(
+        r"((?:features|target|dictionary|loss|training|parties)(?:\.[\w-]+)*): ", sentence
+    )
+    files = [Path(word) for word in sys.argv[1:] if word.endswith(".toml") and Path(word).is_file()]
+    if key is None or not files:
+        return sentence
+    from treaty.terms.lines import line_of, lines_of
+
+    line = line_of(lines_of(files[0].read_text(encoding="utf-8")), key[1].split("."))
+    return f"{files[0]}{f', line {line}' if line else ''}: {sentence}"
 
 
 def _end(sentence: str) -> NoReturn:

@@ -96,7 +96,7 @@ def named_files(pairs: list[str], option: str = "--owner") -> dict[str, str]:
         if not (name and equals and path):
             raise TreatyError(f'{option} takes NAME=FILE, not "{pair}"')
         if name in files:
-            raise TreatyError(f"{option} names {name} twice")
+            raise TreatyError(f"{option} names {name} twice: give each once")
         files[name] = path
     return files
 
@@ -122,7 +122,9 @@ def share_of(text: str) -> float:
     except ValueError:
         share = math.nan
     if not 0 <= share < 1:
-        raise TreatyError(f'--worthwhile is a share between 0% and 100%, such as 1%, not "{text}"')
+        raise TreatyError(
+            f'--worthwhile takes a share between 0% and 100%, such as 1%, not "{text}"'
+        )
     return share
 
 

@@ -74,7 +74,7 @@ class Logbook(ABC):
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         if not self.path.is_file():
-            raise TreatyError(f"{self.path}: there is no {self.noun}")
+            raise TreatyError(f"{self.path}: there is no {self.noun}: give the folder that has one")
         self._lock = threading.RLock()
         self._last: tuple[int, bytes] | None = None
         try:

@@ -341,4 +341,6 @@ class Model(Plain):
         except ValidationError as error:
             raise TreatyError(f"{path}: not a saved model: {first_problem(error)}") from error
         except (ValueError, RecursionError) as error:
-            raise TreatyError(f"{path}: not a saved model: not JSON") from error
+            raise TreatyError(
+                f"{path}: not a saved model: give a file that --model has written"
+            ) from error

@@ -201,7 +201,9 @@ def dictionary_for(
 
 def _check_enough(source: Source, counts: Counts) -> None:
     if counts.rows == 0:
-        raise TreatyError(f"{source.label}: there are no records")
+        raise TreatyError(
+            f"{source.label}: there are no records: give some, and check how the owner is written there"
+        )
     if counts.rows == 1:
         raise TreatyError(
             f"{source.label}: there is 1 record, and the mean of one record is that record; "

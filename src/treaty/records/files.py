@@ -59,7 +59,11 @@ class FileSource(SourceAt):
         with self._readable():
             there = self.path.is_file()
         if not there:
-            raise TreatyError(f"{self.path}: there is no such file{nearest_file(self.path)}")
+            if self.path.is_dir():
+                raise TreatyError(f"{self.path}: is a folder: give {KINDS}")
+            raise TreatyError(
+                f"{self.path}: there is no such file{nearest_file(self.path)}; give {KINDS}"
+            )
         with self._readable():
             self._table = table or self._read()
             frame = self._table.frame

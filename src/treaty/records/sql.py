@@ -82,7 +82,7 @@ class SqlSource(SourceAt):
         if not address:
             raise TreatyError(
                 f"{self.path}: the environment has no {self._terms.address}, which is to hold the "
-                "address of the database"
+                "address of the database: set it there, and leave it out of files"
             )
         return _Asked(self.path, self._terms, address)
 

@@ -38,7 +38,7 @@ def distinct(categories: tuple[str, ...]) -> tuple[str, ...]:
     """Return categories, or say which is listed twice."""
     twice = sorted(c for c, count in Counter(categories).items() if count > 1)
     if twice:
-        raise ValueError(f"the category {', '.join(twice)} is listed twice")
+        raise ValueError(f"the category {', '.join(twice)} is listed twice: write it once")
     return categories
 
 

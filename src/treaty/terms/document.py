@@ -182,7 +182,7 @@ class Treaty(Plain):
         names = [party.name for party in parties]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise ValueError(f"two parties are called {', '.join(twice)}")
+            raise ValueError(f"two parties are called {', '.join(twice)}: give each its own name")
         check_names("party", names)
         return tuple(sorted(parties, key=lambda party: party.name))
 
@@ -197,11 +197,14 @@ class Treaty(Plain):
     @model_validator(mode="after")
     def _fits_together(self) -> "Treaty":
         if self.target.column in self.features:
-            raise ValueError(f'column "{self.target.column}" is both a feature and the target')
+            raise ValueError(
+                f'column "{self.target.column}" is a feature and the target: leave it out of [features]'
+            )
         columns = tuple(n for c, f in self.features.items() for n in f.names(c))
         if self.dictionary.components is not None and self.dictionary.components > len(columns):
             raise ValueError(
-                f"{self.dictionary.components} components cannot come out of {len(columns)} columns"
+                f"{self.dictionary.components} components cannot come out of {len(columns)} columns: "
+                f"write at most components = {len(columns)} under [dictionary]"
             )
         if self.fitted is not None:
             self._fitted_as_agreed(self.fitted, columns)

@@ -17,6 +17,18 @@ from treaty.records import Target
 from treaty.terms.document import Treaty
 from treaty.terms.lines import line_of, lines_of
 
+WANTED = {
+    "int": "a whole number",
+    "float": "a number",
+    "finite": "a finite number",
+    "bool": "true or false",
+    "string": "a text",
+    "tuple": "a list",
+    "list": "a list",
+    "dict": "a table",
+    "model": "a table",
+}
+"""What a value should have been, by how the name of pydantic's error begins."""
 KINDS = ("number", "hats", "one-hot", "ordinal", "date")
 """Kinds of columns: pydantic puts them between the name of a column and its field."""
 
@@ -93,7 +105,7 @@ def _fault(each: dict[str, Any]) -> Fault:
     place = tuple(part for part in each["loc"] if part not in KINDS)
     words, kind = each["msg"].removeprefix("Value error, "), each["type"]
     if kind == "missing":
-        words = "is missing"
+        words = "is missing: write it"
     elif kind == "extra_forbidden":
         known = _fields_at(each["loc"][:-1])
         words = f"is not a known key{nearest(str(place[-1]), known)}"
@@ -109,6 +121,12 @@ def _fault(each: dict[str, Any]) -> Fault:
         expected = str(each["ctx"]["expected"]).replace("'", '"')
         meant = nearest(str(each["input"]), re.findall(r'"(.*?)"', expected))
         words = f"must be {expected}, not {shown(each['input'])}{meant}"
+    elif kind in ("too_short", "too_long"):
+        few = kind == "too_short"
+        bound = each["ctx"]["min_length" if few else "max_length"]
+        words = f"must hold {'at least' if few else 'at most'} {bound}"
+    elif wanted := WANTED.get(kind.partition("_")[0]):
+        words = f"must be {wanted}, not {shown(each['input'])}"
     elif kind != "value_error":
         words = f"{words[0].lower()}{words[1:]}, not {shown(each['input'])}"
     return Fault(place, words)

@@ -123,7 +123,10 @@ def problem_of(treaty: Treaty) -> Problem:
     """Return what is learnt under this treaty."""
     encoder = encoder_of(treaty)
     terms = treaty.loss
-    loss = loss_named(terms.name, terms.parameters)
+    try:
+        loss = loss_named(terms.name, terms.parameters)
+    except TreatyError as error:
+        raise TreatyError(f"loss.name: {error}") from error
     check_target(loss, treaty.target)
     weights = class_weights(treaty)
     if weights is not None:
@@ -208,5 +211,5 @@ def _only_asynchronous(treaty: Treaty) -> None:
         if party.away or party.rate != 1.0:
             raise TreatyError(
                 f"parties.{party.name}: rate and away are for one-at-a-time; {terms.method} waits "
-                "for everybody"
+                "for everybody: leave them out"
             )

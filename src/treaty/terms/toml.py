@@ -108,7 +108,8 @@ def _read_dictionary(data: dict[str, Any], path: Path | None, where: str) -> Non
         data["fitted"] = json.loads(beside.read_text(encoding="utf-8"))
     except OSError as error:
         raise TreatyError(
-            f"{where}: fitted names {name}, which cannot be read ({error.strerror})"
+            f"{where}: fitted names {name}, which cannot be read ({error.strerror}); "
+            "treaty fit writes it"
         ) from error
     except (ValueError, RecursionError) as error:
         raise TreatyError(f"{beside}: not valid JSON: {error}") from error

@@ -54,7 +54,9 @@ def assemble(
     """
     strangers = sorted(set(records) - {party.name for party in treaty.parties})
     if strangers:
-        raise TreatyError(f"{strangers[0]} is not a party to this treaty")
+        raise TreatyError(
+            f"{strangers[0]} is not a party to this treaty: give records of those that are"
+        )
     public = None if public is None else open_source(public)
     treaty = fit(treaty, public)
     encoder, plan = encoder_of(treaty), plan_of(treaty)
@@ -69,7 +71,7 @@ def assemble(
         if risk.n != party.records:
             raise TreatyError(
                 f"{source.label}: there are {risk.n:,} records, and the treaty says "
-                f"that {party.name} holds {party.records:,}"
+                f"that {party.name} holds {party.records:,}: correct whichever is wrong"
             )
         risks[party.name] = risk
     surveyed = None if public is None else survey_of(treaty, public)
