@@ -1,7 +1,7 @@
 """The basis in which noise is added: columns by how frequent they are, or whitened."""
 
 from collections.abc import Iterator
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from treaty.records import Counts, DictionaryTerms
 from treaty.records.encoder import encode
@@ -16,7 +16,7 @@ class Basis(Lever):
 
     name: ClassVar[str] = "basis"
     line: ClassVar[str] = "dictionary"
-    first_if: ClassVar[Literal["chance", "trifle", "never"]] = "never"
+    first_if = "never"
 
     def options(self, treaty: Treaty, judge: Judge) -> Iterator[Option]:
         """Return columns by frequency, then with numbers whitened, then all of them whitened."""

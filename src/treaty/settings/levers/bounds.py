@@ -1,7 +1,7 @@
 """Bounds of numbers: tight ones tame rare extremes and cost less noise; wide ones let them count."""
 
 from collections.abc import Iterator
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,15 +18,18 @@ OUTSIDE = (0.001, 0.01, 0.02, 0.05)
 class Bounds(Lever):
     """All numbers clamped as the draft says, or at quantiles of the public rows.
 
+    Where numbers are predicted, records beyond all public rows may cost dearly once they are clamped,
+    and these rows cannot tell: then only what is better beyond chance is taken.
+
     Args:
         drafted: the draft, whose own bounds are one way.
     """
 
     name: ClassVar[str] = "bounds"
     line: ClassVar[str] = "features"
-    first_if: ClassVar[Literal["chance", "trifle", "never"]] = "trifle"
 
     def __init__(self, drafted: Treaty) -> None:
+        self.first_if = "chance" if drafted.target.bounds is not None else "trifle"
         self._drafted = {
             name: feature.bounds
             for name, feature in drafted.features.items()

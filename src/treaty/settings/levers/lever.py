@@ -35,7 +35,7 @@ class Lever(ABC):
     name: ClassVar[str]
     line: ClassVar[str]
     """Where in a treaty it is written, such as "dictionary.standardise"."""
-    first_if: ClassVar[Literal["chance", "trifle", "never"]] = "chance"
+    first_if: Literal["chance", "trifle", "never"] = "chance"
     """When the first of several ways is taken although another is expected to be better: if chance does
     not tell it from the best, as its ways get longer or costlier; if only a trifle is lost; or never."""
 
