@@ -18,8 +18,8 @@ OUTSIDE = (0.001, 0.01, 0.02, 0.05)
 class Bounds(Lever):
     """All numbers clamped as the draft says, or at quantiles of the public rows.
 
-    Where numbers are predicted, records beyond all public rows may cost dearly once they are clamped,
-    and these rows cannot tell: then only what is better beyond chance is taken.
+    For labels only: where numbers are predicted, a record beyond all public rows costs dearly once it is
+    clamped, and these rows cannot tell.
 
     Args:
         drafted: the draft, whose own bounds are one way.
@@ -27,13 +27,17 @@ class Bounds(Lever):
 
     name: ClassVar[str] = "bounds"
     line: ClassVar[str] = "features"
+    first_if = "trifle"
 
     def __init__(self, drafted: Treaty) -> None:
-        self.first_if = "chance" if drafted.target.bounds is not None else "trifle"
+        labels = drafted.target.bounds is None
         self._drafted = {
             name: feature.bounds
             for name, feature in drafted.features.items()
-            if isinstance(feature, Number) or (isinstance(feature, Hats) and feature.knots is None)
+            if labels
+            and (
+                isinstance(feature, Number) or (isinstance(feature, Hats) and feature.knots is None)
+            )
         }
 
     def options(self, treaty: Treaty, judge: Judge) -> Iterator[Option]:
