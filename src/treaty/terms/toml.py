@@ -25,7 +25,7 @@ def load(path: str | Path) -> Treaty:
     Example:
         >>> load("no-such-treaty.toml")
         Traceback (most recent call last):
-        treaty.errors.TreatyError: no-such-treaty.toml: there is no such file
+        treaty.errors.TreatyError: no-such-treaty.toml: there is no such file: give the path of one
     """
     path = Path(path)
     return _validated(text_of(path), path, str(path))
