@@ -193,8 +193,10 @@ def test_where_no_epsilon_beats_being_alone():
 
 def test_targets_out_of_reach_say_what_is_reachable():
     worth = _worth([1000, 2000], [1.0, 1.0])
-    with pytest.raises(TreatyError, match=r"out of reach at any epsilon: .* ends at 0.01"):
-        reach(worth, np.ones(2), 0.005)
+    found = reach(worth, np.ones(2), 0.005)
+    assert found.epsilon_factor is None
+    assert found.best == pytest.approx(0.01)
+    assert found.best < found.doubled < float(worth.psi(np.ones((1, 2)))[0])
     with pytest.raises(TreatyError, match="nobody is not a party"):
         reach(worth, np.ones(2), 0.5, owner="nobody")
     for target in (math.nan, math.inf, -1.0):

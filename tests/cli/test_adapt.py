@@ -75,9 +75,9 @@ def test_a_table_a_picture_and_a_model(folder, monkeypatch, capsys):
     [
         ("--data few.parquet", "few.parquet: 12 records are too few to adapt a model to"),
         ("--data other.parquet", 'there is no column "b"'),
-        ("--data ours.parquet --worthwhile 150%", "--worthwhile is a share between 0% and 100%"),
-        ("--data ours.parquet --worthwhile much", "--worthwhile is a share between 0% and 100%"),
-        ("--data ours.parquet --worthwhile -1%", "--worthwhile is a share between 0% and 100%"),
+        ("--data ours.parquet --worthwhile 150%", "--worthwhile takes a share between 0% and 100%"),
+        ("--data ours.parquet --worthwhile much", "--worthwhile takes a share between 0% and 100%"),
+        ("--data ours.parquet --worthwhile -1%", "--worthwhile takes a share between 0% and 100%"),
         ("--data ours.parquet --picture a.txt", "a picture must end in"),
         ("--data ours.parquet --extra wind", 'there is no column "wind"'),
         ("--data ours.parquet --extra y", '"y" is what is predicted'),

@@ -249,12 +249,6 @@ CASES = {
         ROWS,
         "8 stand-in rows are too few: at least 20 are needed",
     ),
-    "advice on a target out of reach": (
-        "advise treaty.toml --generate --target 1e-9",
-        TREATY,
-        ROWS,
-        "out of reach at any epsilon: without any noise this plan ends at",
-    ),
     "prices for strangers": (
         "advise treaty.toml --generate --prices one=1 --prices two=1 --prices six=1 --spend 4",
         TREATY,

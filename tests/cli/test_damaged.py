@@ -35,7 +35,7 @@ def test_a_few_seconds_of_damage():
         ("", "version is missing"),
         ("version = 0x1" + "0" * 9000, "of version such a int"),
         (TREATY.replace("horizon = 5", "horizon = 0x1" + "0" * 9000), "training.horizon"),
-        ("title." + "a." * 5000 + "a = 1\n" + TREATY, "title: input should be a valid string"),
+        ("title." + "a." * 5000 + "a = 1\n" + TREATY, "title: must be a text"),
         (TREATY.replace("version = 1", 'version = 1\nfitted = "/dev/zero"'), "no file beside"),
         (TREATY.replace("version = 1", 'version = 1\nfitted = "beside.json"'), "not valid JSON"),
     ],

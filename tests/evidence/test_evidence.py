@@ -10,8 +10,10 @@ import treaty as t
 from treaty.errors import TreatyError
 from treaty.evidence import evidence as module
 from treaty.forecasting import forecasts_of, outlook_on
+from treaty.forecasting.table import render
 from treaty.losses import Clipped
 from treaty.records import FrameSource
+from treaty.views import as_text
 
 
 @pytest.mark.parametrize("by", [None, "owner"])
@@ -90,8 +92,10 @@ def test_forecasts_narrow_and_say_how_far_they_are():
     first, last = seen[0].together, seen[-1].together
     assert last.high - last.low < first.high - first.low
     assert seen[-1] == t.forecast(ten_owners(0.5), rows(), precision=0.005)
-    assert "floor" in str(seen[-1])
-    assert "floor" not in str(seen[0]).replace("floor's rate", "")
+    last, first = (as_text(render(each, details=True)) for each in (seen[-1], seen[0]))
+    assert "floor" in last
+    assert "floor" not in first.replace("floor's rate", "")
+    assert "floor" not in str(seen[-1])
 
 
 def test_frames_are_sources(tmp_path):

@@ -112,7 +112,7 @@ def test_treaties_keep_the_fingerprints_they_were_ratified_under():
 
 
 def test_a_unit_that_is_no_text_is_told():
-    with pytest.raises(TreatyError, match=r"target\.unit: input should be a valid string, not 5"):
+    with pytest.raises(TreatyError, match=r"target\.unit: must be a text, not 5"):
         loads(TREATY.replace("WEIGHTS", "").replace('labels = ["no", "yes"]', "unit = 5"))
 
 

@@ -269,7 +269,7 @@ BAD = {
     "no parties": ("parties = []" + TEXT.split("[[parties]]")[0], "line 1: parties: "),
     "target is a feature": (
         _changed(**{'column = "rate"': 'column = "income"'}),
-        'column "income" is both a feature and the target',
+        'column "income" is a feature and the target',
     ),
     "delta one": (_changed(**{"epsilon = 0.5": "epsilon = 0.5\ndelta = 1"}), "delta must be"),
 }

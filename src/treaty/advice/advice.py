@@ -70,6 +70,7 @@ class Advice(Shown):
         without: ψ without any coalition: of the public rows, or of a constant.
         owners: every owner's side.
         reach: what would reach the target, if one was given.
+        asked_alone: whether the target is to be as good as one owner alone.
         budgets: what each owner should be asked for under the prices, if any were given.
         priced: ψ of everybody at those budgets.
         fitness: f*, the least mean loss over all records, as far as the evidence tells.
@@ -89,6 +90,7 @@ class Advice(Shown):
     budgets: dict[str, float] | None
     priced: float | None
     fitness: float
+    asked_alone: bool = False
     ask_owners: Callable[[], Mapping[str, OwnGain]] = field(
         default=dict[str, OwnGain], repr=False, compare=False
     )
@@ -289,6 +291,7 @@ def advice_of(
             for i, party in enumerate(parties)
         ),
         reach=_reach(worth, epsilons, target, owner),
+        asked_alone=target is None,
         budgets=budgets,
         priced=priced,
         fitness=outlook.fitness,

@@ -110,9 +110,15 @@ def _reach(advice: "Advice") -> list[str]:
     found = advice.reach
     assert found is not None
     if found.epsilon_factor is None:
+        wanted = f"ψ = {found.target:.3g} is out of reach at any ε"
+        if advice.asked_alone:
+            wanted = (
+                f"No ε makes everybody together beat {found.owner} alone, at {found.target:.3g}"
+            )
         return [
-            f"No ε makes everybody together beat {found.owner} alone, at {found.target:.3g}: "
-            f"without any noise this plan ends at {found.best:.3g}."
+            f"{wanted}: without any noise this plan ends at {found.best:.3g}. In reach: "
+            f"{found.doubled:.3g} with twice every ε, against {advice.everybody.value:.3g} as it is; "
+            f"for less than {found.best:.3g} change the settings (treaty plan), or give more rounds."
         ]
     goal = "To reach" if found.owners is not None else f"To be as good as {found.owner} alone, at"
     ways = [f"every ε times {found.epsilon_factor:.3g}"]
