@@ -69,7 +69,12 @@ class Writing:
         """Return the file as texts, numbers with a decimal point; what is not UTF-8 is read at once."""
         source: Path | bytes = path
         if self.encoding != "utf-8":
-            source = path.read_bytes().decode(self.encoding).encode()
+            try:
+                source = path.read_bytes().decode(self.encoding).encode()
+            except UnicodeError as error:
+                raise TreatyError(
+                    f"{path}: looks like {self.encoding.upper()}, and is not: save it as UTF-8"
+                ) from error
         frame = pl.scan_csv(
             source,
             infer_schema=False,
@@ -118,7 +123,7 @@ def fault(path: Path) -> str:
                         f"columns: put cells that hold {SEPARATORS[writing.separator]} into quotes"
                     )
                 begun = rows.line_num + 1
-        except csv.Error:
+        except (csv.Error, UnicodeError):
             return f"line {begun:,} opens a quote that is never closed: close it, or double it"
     return "" if names else "the file is empty: its first line should name the columns"
 
