@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 
 import numpy as np
 import polars as pl
@@ -196,7 +197,7 @@ def test_targets_out_of_reach_say_what_is_reachable():
     found = reach(worth, np.ones(2), 0.005)
     assert found.epsilon_factor is None
     assert found.best == pytest.approx(0.01)
-    assert found.best < found.doubled < float(worth.psi(np.ones((1, 2)))[0])
+    assert found.best < float(worth.psi(np.ones((1, 2)))[0])
     with pytest.raises(TreatyError, match="nobody is not a party"):
         reach(worth, np.ones(2), 0.5, owner="nobody")
     for target in (math.nan, math.inf, -1.0):
@@ -369,3 +370,29 @@ def test_advice_under_prices_and_targets(public):
     assert advice.reach.owner_epsilon is not None
     with pytest.raises(TreatyError, match="belong together"):
         t.advise(loads(TREATY), public, spend=3.0)
+
+
+@pytest.mark.parametrize("budget", ["epsilon = 5.0", "epsilon = 0.001", "epsilon = 100.0"])
+@pytest.mark.parametrize("target", [None, 1e-12, 0.5])
+def test_sentences_say_what_the_numbers_say(public, budget, target):
+    text = TREATY.replace("epsilon = 5.0", budget)
+    advice = t.advise(loads(text), public, target=target)
+    said = " ".join(str(advice).split())
+    assert ("Invite nobody" in said) == (not advice.pays)
+    assert ("Invite nobody" in said) == (advice.recommended.value >= advice.without)
+    if advice.pays:
+        assert f"Invite {len(advice.coalition)} of {len(advice.owners)}" in said
+    invited = sum(owner.invited and advice.pays for owner in advice.owners)
+    assert invited == (len(advice.coalition) if advice.pays else 0)
+    if target is None:
+        return
+    found = advice.reach
+    assert found is not None
+    assert ("is out of reach at any ε" in said) == (found.best >= target)
+    assert ("In reach:" in said) == (found.epsilon_factor is None)
+    if found.epsilon_factor is None:
+        assert f"{found.best:.3g}" in said
+        doubled = float(re.search(r"In reach: about (\S+) with twice", said)[1])
+        assert min(found.best, doubled) <= doubled <= max(found.best, advice.everybody.value) * 1.01
+    else:
+        assert f"every ε times {found.epsilon_factor:.3g}" in said

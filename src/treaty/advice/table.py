@@ -115,10 +115,13 @@ def _reach(advice: "Advice") -> list[str]:
             wanted = (
                 f"No ε makes everybody together beat {found.owner} alone, at {found.target:.3g}"
             )
+        now = advice.everybody.value
+        # Noise adds in proportion to 1/ε².
+        doubled = found.best + max(0.0, now - found.best) / 4
         return [
-            f"{wanted}: without any noise this plan ends at {found.best:.3g}. In reach: "
-            f"{found.doubled:.3g} with twice every ε, against {advice.everybody.value:.3g} as it is; "
-            f"for less than {found.best:.3g} change the settings (treaty plan), or give more rounds."
+            f"{wanted}: without any noise this plan ends at {found.best:.3g}. In reach: about "
+            f"{doubled:.3g} with twice every ε, against {now:.3g} as it is; for less than "
+            f"{found.best:.3g} change the settings (treaty plan), or give more rounds."
         ]
     goal = "To reach" if found.owners is not None else f"To be as good as {found.owner} alone, at"
     ways = [f"every ε times {found.epsilon_factor:.3g}"]

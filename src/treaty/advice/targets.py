@@ -23,7 +23,6 @@ class Reach:
         records_factor: everybody's records times this.
         owners: how many owners like the average one; None where being alone is to be beaten.
         best: the lowest ψ that any ε reaches.
-        doubled: ψ of everybody together with twice every ε.
     """
 
     target: float
@@ -33,7 +32,6 @@ class Reach:
     records_factor: float | None
     owners: int | None
     best: float
-    doubled: float
 
 
 def reach(worth: Worth, epsilons: FloatArray, target: float, owner: str | None = None) -> Reach:
@@ -41,15 +39,14 @@ def reach(worth: Worth, epsilons: FloatArray, target: float, owner: str | None =
     if not (math.isfinite(target) and target > 0):
         raise TreatyError(f"a target ψ must be a number above 0, not {target:g}")
     best, noise = worth.optimisation, _noise_now(worth)
-    doubled = best + noise / 4
     if target <= best:
-        return Reach(target, None, owner, None, None, None, best, doubled)
+        return Reach(target, None, owner, None, None, None, best)
     factor = math.sqrt(noise / (target - best)) if noise > 0 else 0.0
     one = None if owner is None else _one_epsilon(worth, epsilons, target, owner)
     mean_records, mean_noise = worth.total / len(worth.names), float(worth.noise.mean())
     # m owners like the average one have noise mean_noise/(m·mean_records²), judged on their own union.
     owners = math.ceil(mean_noise / mean_records**2 / (target - best) - 1e-9)
-    return Reach(target, factor, owner, one, factor, max(1, owners), best, doubled)
+    return Reach(target, factor, owner, one, factor, max(1, owners), best)
 
 
 def beats_alone(worth: Worth, epsilons: FloatArray, owner: str) -> Reach:
@@ -61,7 +58,7 @@ def beats_alone(worth: Worth, epsilons: FloatArray, owner: str) -> Reach:
     index = _index(worth, owner)
     alone, best, noise = float(worth.alone()[index]), worth.optimisation, _noise_now(worth)
     if alone <= best:
-        return Reach(alone, None, owner, None, None, None, best, best + noise / 4)
+        return Reach(alone, None, owner, None, None, None, best)
     factor = math.sqrt(noise / (alone - best)) if noise > 0 else 0.0
     apart = float(worth.difference_costs[index])
     chance = max(0.0, alone - apart)
@@ -72,8 +69,8 @@ def beats_alone(worth: Worth, epsilons: FloatArray, owner: str) -> Reach:
     else:
         root = b * b - 4 * a * c
         records = None if root < 0 else 2 * a / (-b + math.sqrt(root))
-    one, doubled = _one_epsilon(worth, epsilons, alone, owner), best + noise / 4
-    return Reach(alone, factor, owner, one, records, None, best, doubled)
+    one = _one_epsilon(worth, epsilons, alone, owner)
+    return Reach(alone, factor, owner, one, records, None, best)
 
 
 def _noise_now(worth: Worth) -> float:
