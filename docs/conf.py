@@ -20,9 +20,6 @@ html_title = "Treaty"
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 autodoc_class_signature = "separated"
-nitpicky = False
-suppress_warnings = ["autodoc.import_object"]
-templates_path: list[str] = []
 
 
 def examples_are_code(app, what, name, obj, options, lines):

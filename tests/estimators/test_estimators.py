@@ -15,12 +15,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import treaty as t
 from treaty.errors import TreatyError
 
-NOT_OURS = {
-    "check_pipeline_consistency": "left out by scikit-learn for estimators with live noise",
-    "check_array_api_input": "only with SCIPY_ARRAY_API set",
-}
-"""Checks of scikit-learn that it leaves out by itself, and why."""
-
 
 @parametrize_with_checks(
     [
@@ -29,7 +23,11 @@ NOT_OURS = {
     ]
 )
 def test_scikit_learns_own_checks(estimator, check):
-    """Without noise, which scikit-learn's checks do not expect."""
+    """Without noise, which these do not expect.
+
+    scikit-learn leaves out two by itself: check_pipeline_consistency, for estimators that are not
+    deterministic, and check_array_api_input, without SCIPY_ARRAY_API.
+    """
     check(estimator)
 
 

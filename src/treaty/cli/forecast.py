@@ -97,7 +97,8 @@ def forecast(
     result: t.Forecast | None = None
     with progress_bar("rehearsing", quiet=as_json) as tick:
         outlook = outlook_on(document, evidence)
-        notes += waste(outlook.plan)
+        unused = waste(outlook.plan)
+        warn(unused, quiet=as_json)
         for result in forecasts_of(outlook, precision=precision):
             tick(round(1_000 * result.done), 1_000)
         assert result is not None
@@ -111,9 +112,8 @@ def forecast(
             looked, why_not = _settings(document, stand_in)
     if as_json:
         told = {} if looked is None else {"settings": _plain(looked)}
-        print_json({**result.plain(), "notes": notes, **told})
+        print_json({**result.plain(), "notes": [*notes, *unused], **told})
         return
-    warn(waste(outlook.plan), quiet=False)
     console.print(render(result, details=details))
     if looked is not None:
         _show(looked, document.target.unit)

@@ -94,7 +94,12 @@ def _one_sided(treaty: Treaty, frames: Mapping[str, pl.DataFrame]) -> list[str]:
     if treaty.target.bounds is not None:
         return []
     column = treaty.target.column
-    labels = np.concatenate([treaty.target.encode(f[column], Counts()) for f in frames.values()])
+    try:
+        labels = np.concatenate(
+            [treaty.target.encode(f[column], Counts()) for f in frames.values()]
+        )
+    except TreatyError:  # told, with its file, when the rows are read in earnest
+        return []
     share = float(max(np.mean(labels > 0), np.mean(labels < 0)))
     if share < ONE_SIDED:
         return []
