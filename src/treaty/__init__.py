@@ -24,44 +24,11 @@ import sys
 if sys.argv[:1] == ["-m"] and not sys.flags.safe_path:
     del sys.path[0]
 
-from treaty.advice import Advice as Advice
-from treaty.advice import advise as advise
-from treaty.errors import Refusal as Refusal
-from treaty.errors import TreatyError as TreatyError
-from treaty.estimators import TreatyClassifier as TreatyClassifier
-from treaty.estimators import TreatyRegressor as TreatyRegressor
-from treaty.evidence import Evidence as Evidence
-from treaty.fitness import Problem as Problem
-from treaty.fitness import risk_of as risk_of
-from treaty.fitness import yardstick as yardstick
-from treaty.forecasting import Forecast as Forecast
-from treaty.forecasting import forecast as forecast
-from treaty.gains import OwnGain as OwnGain
-from treaty.gains import OwnReport as OwnReport
-from treaty.gains import adapt_model as adapt_model
-from treaty.learners import survey as survey
-from treaty.losses import Domain as Domain
-from treaty.losses import Loss as Loss
-from treaty.models import Model as Model
-from treaty.plans import Party as Party
-from treaty.plans import Plan as Plan
-from treaty.privacy import Budget as Budget
-from treaty.records import Counts as Counts
-from treaty.records import Source as Source
-from treaty.records import open_source as open_source
-from treaty.settings import Candidate as Candidate
-from treaty.settings import plan as plan
-from treaty.simulation import Simulation as Simulation
-from treaty.simulation import simulate as simulate
-from treaty.simulation import sweep as sweep
-from treaty.terms import Treaty as Treaty
-from treaty.terms import fingerprint as fingerprint
-from treaty.terms import load as load
-from treaty.training import Assembly as Assembly
-from treaty.training import Training as Training
-from treaty.training import assemble as assemble
-from treaty.training import sources as sources
-from treaty.training import train as train
-from treaty.training import train_peers as train_peers
+from typing import Any, cast
+
+import lazy_loader
+
+# The names are those of __init__.pyi, each imported when it is first used.
+__getattr__, __dir__, __all__ = cast(Any, lazy_loader).attach_stub(__name__, __file__)
 
 __version__ = "0.1.0"

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from treaty.measures import Estimate
 
@@ -37,7 +37,7 @@ def ratio(
     folds = len(a)
     by_chance = min(monte_carlo, float(residual.var(ddof=1)))
     of_folds = (float(residual.var(ddof=1)) - by_chance * (1 - 1 / folds)) / float(b.mean()) ** 2
-    t = float(stats.t.ppf(0.95, folds - 1))
+    t = float(stdtrit(folds - 1, 0.95))
     spread = math.sqrt(t**2 * unseen * of_folds + 1.645**2 * extra_variance)
     if value <= 0:
         return Estimate(value, value - spread, value + spread)
@@ -66,7 +66,7 @@ def between(one: Sequence[float], other: Sequence[float]) -> Estimate:
     for values, middle in zip(logs, middles, strict=True):
         reach = 0.0
         if len(values) > 1:
-            t = float(stats.t.ppf(0.95, len(values) - 1))
+            t = float(stdtrit(len(values) - 1, 0.95))
             reach = t * math.sqrt(1 + 1 / len(values)) * float(values.std(ddof=1))
         ends.append((middle - reach, middle + reach))
     beyond = max(0.0, middles[1] - middles[0]) / 3

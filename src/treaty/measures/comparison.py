@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from treaty.arrays import FloatArray, IntArray
 from treaty.measures.errors import Errors
@@ -103,7 +103,7 @@ class Comparison:
             return Estimate(value, value, value)
         chance = (groups - 1) / groups * float(np.square(known - known.mean()).sum())
         of_draws = float(values.var(ddof=1)) if draws > 1 else 0.0
-        wide = float(stats.t.ppf(0.95, groups - 1))
+        wide = float(stdtrit(groups - 1, 0.95))
         wider = self._wider if wider is None else wider
         half = math.sqrt(wide**2 * chance * wider + NORMAL**2 * of_draws)
         return Estimate(value, value - half, value + half)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from sklearn import metrics
 
 from treaty.arrays import FloatArray
 
@@ -54,11 +53,15 @@ def _r2(truth: FloatArray, predicted: FloatArray) -> float:
 
 
 def _auc(truth: FloatArray, predicted: FloatArray) -> float:
+    from sklearn import metrics
+
     of = cast(Any, metrics.roc_auc_score)
     return float(of(truth > 0, predicted)) if _both(truth) else math.nan
 
 
 def _average_precision(truth: FloatArray, predicted: FloatArray) -> float:
+    from sklearn import metrics
+
     of = cast(Any, metrics.average_precision_score)
     return float(of(truth > 0, predicted)) if _both(truth) else math.nan
 

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -13,9 +13,6 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 from scipy.special import expit
-from sklearn.base import BaseEstimator
-from sklearn.linear_model import HuberRegressor, LinearRegression, LogisticRegression
-from sklearn.svm import LinearSVC
 
 from treaty.adaptation import Adapted, adapt
 from treaty.adaptation.adapting import Near
@@ -27,7 +24,6 @@ from treaty.matrices import Matrix, beside, scores
 from treaty.models.coefficients import CONSTANT, coefficients
 from treaty.models.own_columns import OwnColumns
 from treaty.models.own_rows import OwnRows, Reader
-from treaty.models.pipeline import RecordEncoder, TrainedPipeline
 from treaty.plain import Plain, first_problem
 from treaty.records import (
     Counts,
@@ -42,6 +38,9 @@ from treaty.records.frames import as_polars
 from treaty.records.sources import no_column
 from treaty.records.values import as_number
 from treaty.views import as_html, as_text
+
+if TYPE_CHECKING:  # scikit-learn takes a second to import
+    from treaty.models.pipeline import TrainedPipeline
 
 
 class AdaptedTo(Plain):
@@ -252,13 +251,15 @@ class Model(Plain):
         also = [self.target.column] if self.target.column in source.schema else []
         return pl.concat(source.blocks([*self.features, *own, *also]))
 
-    def to_sklearn(self, *, losses: Sequence[str] = ()) -> TrainedPipeline:
+    def to_sklearn(self, *, losses: Sequence[str] = ()) -> "TrainedPipeline":
         """Return a scikit-learn pipeline of the user's columns: it predicts, and refuses to be fitted.
 
         Args:
             losses: the loss of one's own that the model may name, such as "my_losses:Pinball"; its
                 module is imported. Without it, a model of a loss that does not ship is refused.
         """
+        from treaty.models.pipeline import RecordEncoder, TrainedPipeline
+
         permit(losses)
         slopes = np.array(self.theta)
         constant, place = 0.0, self.dictionary.intercept_index
@@ -269,7 +270,10 @@ class Model(Plain):
         estimator = self._estimator(slopes, constant)
         return TrainedPipeline([("records", encoder), ("model", estimator)])
 
-    def _estimator(self, slopes: FloatArray, constant: float) -> BaseEstimator:
+    def _estimator(self, slopes: FloatArray, constant: float) -> Any:
+        from sklearn.linear_model import HuberRegressor, LinearRegression, LogisticRegression
+        from sklearn.svm import LinearSVC
+
         estimator: Any
         if loss_named(self.loss, self.parameters).labels:
             estimator = LogisticRegression() if self.loss == "logistic" else LinearSVC()

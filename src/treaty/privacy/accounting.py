@@ -3,9 +3,6 @@
 import functools
 import math
 
-import dp_accounting
-from dp_accounting.pld import common, privacy_loss_distribution
-
 from treaty.privacy.budget import Budget
 
 LOOSEST = 500.0
@@ -25,6 +22,8 @@ def pure_epsilon_each(budget: Budget, answers: int) -> float:
     plain = budget.epsilon / answers
     if budget.delta == 0 or budget.epsilon > LOOSEST or answers == 1:
         return plain
+
+    from dp_accounting.pld import common, privacy_loss_distribution
 
     def spent(each: float) -> float:
         loss = privacy_loss_distribution.from_privacy_parameters(
@@ -50,5 +49,7 @@ def gaussian_multiplier(budget: Budget, answers: int) -> float:
     """
     if budget.unlimited:
         return 0.0
+    import dp_accounting
+
     one = float(dp_accounting.get_sigma_gaussian(budget.epsilon, budget.delta))
     return one * SOLVER_SLACK * math.sqrt(answers)

@@ -1,12 +1,13 @@
 """An entry of a ledger as plain data, to the last bit, and back."""
 
-from typing import Any
-
-from dp_accounting import DpEvent, GaussianDpEvent, LaplaceDpEvent, NonPrivateDpEvent
+from typing import TYPE_CHECKING, Any
 
 from treaty.errors import TreatyError
 from treaty.logbook.doubles import packed, unpacked
 from treaty.privacy.ledger import USUAL_QUESTION, Entry
+
+if TYPE_CHECKING:  # dp-accounting takes a second to import
+    from dp_accounting import DpEvent
 
 
 def plain_entry(entry: Entry) -> dict[str, Any]:
@@ -35,7 +36,9 @@ def read_entry(body: dict[str, Any]) -> Entry:
     )
 
 
-def _plain_event(event: DpEvent) -> dict[str, Any]:
+def _plain_event(event: "DpEvent") -> dict[str, Any]:
+    from dp_accounting import GaussianDpEvent, LaplaceDpEvent, NonPrivateDpEvent
+
     if isinstance(event, LaplaceDpEvent | GaussianDpEvent):
         return {"name": type(event).__name__, "noise_multiplier": float(event.noise_multiplier)}
     if isinstance(event, NonPrivateDpEvent):
@@ -43,7 +46,9 @@ def _plain_event(event: DpEvent) -> dict[str, Any]:
     raise TreatyError(f"the ledger has no words for a {type(event).__name__}")
 
 
-def _read_event(plain: dict[str, Any]) -> DpEvent:
+def _read_event(plain: dict[str, Any]) -> "DpEvent":
+    from dp_accounting import GaussianDpEvent, LaplaceDpEvent, NonPrivateDpEvent
+
     kinds = {"LaplaceDpEvent": LaplaceDpEvent, "GaussianDpEvent": GaussianDpEvent}
     if plain["name"] in kinds:
         return kinds[plain["name"]](plain["noise_multiplier"])

@@ -1,11 +1,9 @@
 """Gaussian noise: (ε, δ), growing with √T where pure ε grows with T."""
 
 import functools
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import dp_accounting
 import numpy as np
-from dp_accounting import DpEvent
 from scipy.special import ndtri
 
 from treaty.arrays import FloatArray
@@ -15,6 +13,9 @@ from treaty.privacy.accounting import gaussian_multiplier
 from treaty.privacy.budget import Budget
 from treaty.privacy.mechanism import Mechanism
 from treaty.privacy.samplers import granularity, samplers
+
+if TYPE_CHECKING:  # dp-accounting takes a second to import
+    from dp_accounting import DpEvent
 
 SMALLEST, LARGEST = 1e-6, 1e3
 """Between these ε, dp-accounting's σ keeps δ to all digits; a test holds it to that."""
@@ -59,9 +60,11 @@ class Gaussian(Mechanism):
         """Return pσ²."""
         return dimension * (scale * scale)
 
-    def event(self, multiplier: float) -> DpEvent:
+    def event(self, multiplier: float) -> "DpEvent":
         """Return a Gaussian event of this noise multiplier."""
-        return dp_accounting.GaussianDpEvent(multiplier)
+        from dp_accounting import GaussianDpEvent
+
+        return GaussianDpEvent(multiplier)
 
     def reach(self, scale: float, dimension: int, probability: float) -> float:
         """Return σ·t with P(|w| > σ·t) = q/p for each of p coordinates."""

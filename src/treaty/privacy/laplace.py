@@ -2,11 +2,9 @@
 
 import functools
 import math
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import dp_accounting
 import numpy as np
-from dp_accounting import DpEvent
 
 from treaty.arrays import FloatArray
 from treaty.losses import Norm
@@ -14,6 +12,9 @@ from treaty.privacy.accounting import pure_epsilon_each
 from treaty.privacy.budget import Budget
 from treaty.privacy.mechanism import Mechanism
 from treaty.privacy.samplers import granularity, samplers
+
+if TYPE_CHECKING:  # dp-accounting takes a second to import
+    from dp_accounting import DpEvent
 
 
 @functools.lru_cache(maxsize=64)
@@ -48,9 +49,11 @@ class Laplace(Mechanism):
         """Return 2pb²."""
         return dimension * (2.0 * scale * scale)
 
-    def event(self, multiplier: float) -> DpEvent:
+    def event(self, multiplier: float) -> "DpEvent":
         """Return a Laplace event of this noise multiplier."""
-        return dp_accounting.LaplaceDpEvent(multiplier)
+        from dp_accounting import LaplaceDpEvent
+
+        return LaplaceDpEvent(multiplier)
 
     def reach(self, scale: float, dimension: int, probability: float) -> float:
         """Return b·ln(p/q): P(|w| > b·t) = exp(−t) for each of p coordinates."""

@@ -7,12 +7,13 @@ answered from the ledger: fresh noise for the same question would be a second re
 import threading
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
-
-from dp_accounting import DpEvent
+from typing import TYPE_CHECKING, Protocol
 
 from treaty.errors import Refusal
 from treaty.privacy.budget import Budget
+
+if TYPE_CHECKING:  # dp-accounting takes a second to import
+    from dp_accounting import DpEvent
 
 USUAL_QUESTION = "gradient"
 """What is asked where an entry does not say so."""
@@ -54,7 +55,7 @@ class Entry:
     round: int
     theta: tuple[float, ...]
     answer: tuple[float, ...]
-    event: DpEvent
+    event: "DpEvent"
     question: str = USUAL_QUESTION
 
     def asks_the_same(self, other: "Entry") -> bool:

@@ -1,15 +1,17 @@
 """What a mechanism is: how much noise, and the noise itself, live or simulated."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from dp_accounting import DpEvent
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.losses import Norm
 from treaty.privacy.budget import Budget
+
+if TYPE_CHECKING:  # dp-accounting takes a second to import
+    from dp_accounting import DpEvent
 
 ROUND_UP = 1.0 + 2.0**-40
 """Scales are rounded up by this much, so that a budget computed in floats is kept in fractions."""
@@ -35,7 +37,7 @@ class Mechanism(ABC):
         """Return E‖w‖² of the noise w on a vector of so many numbers."""
 
     @abstractmethod
-    def event(self, multiplier: float) -> DpEvent:
+    def event(self, multiplier: float) -> "DpEvent":
         """Return what one answer releases, in dp-accounting's vocabulary."""
 
     @abstractmethod

@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-
-from dp_accounting import DpEvent
+from typing import TYPE_CHECKING
 
 from treaty.fitness import Problem
 from treaty.privacy import Budget, Mechanism
 from treaty.questions.question import Question
+
+if TYPE_CHECKING:  # dp-accounting takes a second to import
+    from dp_accounting import DpEvent
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Release:
         return self.mechanism.variance(self.scale, self.length)
 
     @property
-    def event(self) -> DpEvent:
+    def event(self) -> "DpEvent":
         """What one answer releases, in dp-accounting's vocabulary."""
         return self.mechanism.event(self.scale / self.sensitivity)
 

@@ -8,8 +8,6 @@ from typing import Any, cast
 
 import numpy as np
 import polars as pl
-from sklearn import model_selection
-from sklearn.linear_model import RidgeCV
 
 from treaty.errors import TreatyError
 from treaty.records import Counts, FrameSource, OneHot, Ordinal, Source
@@ -120,6 +118,9 @@ def _constant(treaty: Treaty, frames: Mapping[str, pl.DataFrame]) -> list[str]:
         return []
     if len(rows) < ENOUGH or len(np.unique(y)) < 2:
         return []
+    from sklearn import model_selection
+    from sklearn.linear_model import RidgeCV
+
     score = cast(Any, model_selection).cross_val_score
     if score(RidgeCV(np.logspace(-3, 6, 10)), x, y, cv=5, scoring="r2").mean() > 0:
         return []
