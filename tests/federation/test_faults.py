@@ -124,7 +124,7 @@ def _learn(world: World) -> "subprocess.Popen[bytes]":
 def test_a_learner_killed_again_and_again_goes_on(tmp_path, method):
     from treaty.models import Model
 
-    with _world(tmp_path, treaty_text(method, 800)) as world:
+    with _world(tmp_path, treaty_text(method, 300)) as world:
         kills = 0
 
         async def train():
@@ -144,7 +144,7 @@ def test_a_learner_killed_again_and_again_goes_on(tmp_path, method):
         model = Model.load(world.folder / "model.json")
         name = world.training(journal="model.journal").run_name
         assert model.theta == world.from_ledgers(name)
-        rounds = 799 if method == "averaged-subgradient" else 800
+        rounds = 299 if method == "averaged-subgradient" else 300
         owners = 3 if method == "averaged-subgradient" else 1
         assert sum(world.given().values()) == rounds * owners
 
