@@ -50,7 +50,10 @@ def advise(
         float | None, typer.Option("--spend", metavar="MONEY", help="What there is to spend.")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw scenarios and break-even.")
+        Path | None,
+        typer.Option(
+            "--plot", metavar="FILE", help="Draw what owners add, when it pays, scenarios."
+        ),
     ] = None,
     worthwhile: Worthwhile = "1%",
     loss: OwnLosses = None,
@@ -96,7 +99,7 @@ def advise(
         advice = with_own_gains(advice, document, evidence, worthwhile=share_of(worthwhile))
         _ = advice.gains  # computed while it is said that something is going on
         if plot is not None:
-            draw(outlook, plot)
+            draw(outlook, advice, document.target, plot)
     if as_json:
         print_json(advice.plain())
         return

@@ -51,7 +51,7 @@ def forecast(
         ),
     ] = 0.02,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw ψ against ε and n.")
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the errors (PNG, SVG).")
     ] = None,
     worthwhile: Worthwhile = "1%",
     settings: Annotated[
@@ -105,7 +105,7 @@ def forecast(
         result = with_owners(result, document, evidence, worthwhile=share_of(worthwhile))
         _ = result.owners  # computed while the bar is shown
         if plot is not None:
-            draw(outlook, result, plot)
+            draw(outlook, result, document.target, plot)
     looked, why_not = None, ""
     if settings and stand_in is not None and not private:
         with waiting("trying other settings", quiet=as_json):

@@ -33,7 +33,7 @@ def simulate(
         bool, typer.Option("--every", help="Keep ψ after every round, not only the last.")
     ] = False,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw ψ by round (PNG, SVG).")
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw errors by round (PNG, SVG).")
     ] = None,
     own_view: OwnView = None,
     loss: OwnLosses = None,
@@ -69,8 +69,9 @@ def simulate(
         )
     if plot is not None:
         from treaty.simulation.picture import draw_rounds
+        from treaty.training import rivals_of
 
-        draw_rounds(result, plot)
+        draw_rounds(result, document.target, plot, rivals_of(assembly, result.yardstick))
     if own_view is None:
         own_view = document.loss.name == "squared"
     owners: dict[str, OwnGain] = {}

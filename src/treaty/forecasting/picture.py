@@ -1,67 +1,89 @@
-"""ψ against ε and n: a surface, and log-log lines with their slopes."""
+"""What a collaboration is worth as a picture: for every owner, and one model by budget and records."""
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from treaty.arrays import FloatArray
-from treaty.canvas import canvas
+from treaty.canvas import BLUE, GREEN, SKY, ErrorAxis, by_factors, canvas, headline, levels
 from treaty.forecasting.forecasts import Forecast
 from treaty.forecasting.outlook import Outlook
+from treaty.gains.picture import owners_panel, panel_height
 from treaty.plans import Plan
 from treaty.privacy import Budget
+from treaty.records import Target
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 FACTORS = np.logspace(-1, 1, 5)
+SIZES = {
+    0.1: ("a tenth of the records", "s", SKY),
+    1.0: ("as many records as in the treaty", "D", BLUE),
+    10.0: ("ten times the records", "^", GREEN),
+}
 
 
-def draw(outlook: Outlook, forecast: Forecast, path: Path) -> None:
-    """Rehearse budgets and sizes around the treaty's own, and draw ψ against both."""
-    results = [
-        [outlook.rehearse(scaled(outlook.plan, e, n), precision=0.05) for e in FACTORS]
-        for n in FACTORS
-    ]
-    grid: FloatArray = np.array([[one.psi.value for one in row] for row in results])
-    noise: FloatArray = np.array([[max(one.noise, 1e-12) for one in row] for row in results])
-    figure = canvas(13, 4.2)
-    surface, by_epsilon, by_size = figure.subplots(1, 3)
-    drawn = surface.contourf(
-        FACTORS, FACTORS, np.log10(np.maximum(grid, 1e-12)), 12, cmap="viridis_r"
-    )
-    figure.colorbar(drawn, ax=surface, label="log₁₀ ψ")
-    surface.plot([1], [1], "*", color="white", markersize=14)
-    surface.set(xscale="log", yscale="log", xlabel="every ε times", ylabel="every n times")
-    surface.set_title("ψ against ε and n (★ the treaty)", loc="left", fontsize=11)
-    for axes, along, part, what in (
-        (by_epsilon, grid, noise, "ε"),
-        (by_size, grid.T, noise.T, "n"),
-    ):
-        other = "n" if what == "ε" else "ε"
-        for index in (0, 2, 4):
-            label = f"{other} × {FACTORS[index]:g}{_slope(part[index], along[index])}"
-            axes.plot(FACTORS, along[index], "o-", label=label)
-        for value, color, name in _levels(forecast):
-            axes.axhline(value, color=color, linestyle="--", linewidth=1, label=name)
-        axes.set(xscale="log", yscale="log", xlabel=f"every {what} times", ylabel="ψ")
-        axes.legend(fontsize=8, loc="best", framealpha=0.9, edgecolor="none")
-        axes.grid(alpha=0.3)
+def draw(outlook: Outlook, forecast: Forecast, target: Target, path: Path) -> None:
+    """Rehearse budgets and sizes around the treaty's own, and draw errors beside those of owners.
+
+    Args:
+        outlook: the treaty in the light of evidence.
+        forecast: its forecast, with owners' own gains where there are any.
+        target: what is predicted.
+        path: where the picture goes.
+    """
+    owners = forecast.owners
+    figure = canvas(12 if owners else 6.5, panel_height(owners))
+    panels = figure.subplots(1, 2 if owners else 1, squeeze=False)[0]
+    if owners:
+        owners_panel(panels[0], owners)
+    _one_model(panels[-1], outlook, forecast, target)
     figure.savefig(path, dpi=150)
 
 
-def _slope(noise: FloatArray, psi: FloatArray) -> str:
-    """Say how the noise falls, where there is enough of it to be told from the rest."""
-    enough = noise > 0.05 * psi
-    if int(enough.sum()) < 2:
-        return ""
-    slope = float(np.polyfit(np.log(FACTORS[enough]), np.log(noise[enough]), 1)[0])
-    return f", noise falls with slope {slope:.2f}"
+def _one_model(axes: "Axes", outlook: Outlook, forecast: Forecast, target: Target) -> None:
+    """Draw the error of one model over everybody's records against the budget, for three sizes."""
+    axis = ErrorAxis(outlook.fitness, target, outlook.plan.problem.fitness_loss.name)
+    epsilons = np.array([epsilon for _, _, epsilon in forecast.parties])
+    same = bool(np.ptp(epsilons) == 0) and bool(np.isfinite(epsilons[0]))
+    at: FloatArray = FACTORS * (float(epsilons[0]) if same else 1.0)
+    highest = 0.0
+    for size, (words, mark, colour) in SIZES.items():
+        psi = np.array(
+            [
+                outlook.rehearse(scaled(outlook.plan, e, size), precision=0.05).psi.value
+                for e in FACTORS
+            ]
+        )
+        errors = axis.of_all(psi)
+        highest = max(highest, float(errors.max()))
+        axes.plot(at, errors, mark, linestyle="-", color=colour, label=f"together, {words}")
+    known = {name: axis.of(psi) for name, psi in _rivals(forecast).items()}
+    reasonable = axis.of(0.0) + 1.5 * (highest - axis.of(0.0))
+    levels(axes, known, max(highest, min(reasonable, max(known.values()))))
+    what = (
+        "privacy budget ε of every owner" if same else "ε of every owner, times that of the treaty"
+    )
+    by_factors(axes)
+    axes.set(xlabel=f"{what}: more is less private", ylabel=axis.label)
+    headline(axes, "One model for everybody's records")
+    axes.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2)
+    axes.grid(alpha=0.3)
 
 
-def _levels(forecast: Forecast) -> list[tuple[float, str, str]]:
-    levels = [(forecast.nothing.value, "C3", "nothing")]
+def _rivals(forecast: Forecast) -> dict[str, float]:
+    """Return ψ of what there is without a collaboration, and of the best there could be."""
+    known: dict[str, float] = {}
     if forecast.public_only is not None:
-        levels.append((forecast.public_only.value, "C1", "public rows only"))
-    return levels
+        known["the public rows only"] = forecast.public_only.value
+    known["a constant guess"] = forecast.nothing.value
+    alone = [estimate.value for estimate in forecast.alone.values()]
+    known["one owner's own model, median"] = float(np.median(alone))
+    known["all records in one place, no privacy"] = 0.0
+    return known
 
 
 def scaled(plan: Plan, budgets: float, sizes: float) -> Plan:

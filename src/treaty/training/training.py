@@ -169,6 +169,18 @@ def _trained(
     )
 
 
+def rivals_of(assembly: Assembly, stick: Yardstick) -> dict[str, float]:
+    """Return ψ of what there is without training together, by what it is called."""
+    problem = assembly.plan.problem
+    models: dict[str, FloatArray] = {}
+    if assembly.public is not None:
+        models["the public rows only"] = assembly.public.theta
+    models["a constant guess"] = best_constant(problem, stick.union)
+    alone = [float(stick.relative(model_alone(problem, r))) for r in assembly.risks.values()]
+    found = {name: float(stick.relative(theta)) for name, theta in models.items()}
+    return {**found, "one owner's own model, median": float(np.median(alone))}
+
+
 @dataclass(frozen=True, eq=False)
 class _Run:
     """One training, before anything is compared: the model, every owner's ledger, the step sizes."""
