@@ -76,7 +76,7 @@ def _break_even(axes: "Axes", worth: Worth, epsilons: FloatArray) -> None:
     unit = float(np.mean(worth.noise * epsilons**2))
     count = np.unique(np.round(np.logspace(0, 2.5, 60)))
     epsilon = np.logspace(-2, 2, 60)
-    together = worth.optimisation + unit / (epsilon[None, :] ** 2 * count[:, None] * size**2)
+    together = worth.at_cost(unit / (epsilon[None, :] ** 2 * count[:, None] * size**2))
     alone = worth.sampling / size * (1 - 1 / count[:, None])
     axes.contourf(epsilon, count, together < alone, levels=[-0.5, 0.5, 1.5], colors=["0.9", BLUE])
     axes.plot([float(np.mean(epsilons))], [len(worth.names)], "*", color=ORANGE, markersize=15)
@@ -126,7 +126,7 @@ def _scenario(
     others = max(1, len(worth.names) - 1)
     total = n1[:, None] + others * sizes * size
     noise = unit / e1[None, :] ** 2 + others * unit / (budgets * epsilon) ** 2
-    errors = axis.of_all(worth.optimisation + noise / total**2)
+    errors = axis.of_all(worth.at_cost(noise / total**2))
     low, high = float(errors.min()), float(errors.max())
     # A scale of its own each: what matters is along which axis the error moves, and by how much.
     drawn = axes.contourf(

@@ -41,11 +41,12 @@ def reach(worth: Worth, epsilons: FloatArray, target: float, owner: str | None =
     best, noise = worth.optimisation, _noise_now(worth)
     if target <= best:
         return Reach(target, None, owner, None, None, None, best)
-    factor = math.sqrt(noise / (target - best)) if noise > 0 else 0.0
+    room = worth.cost_at(target)
+    factor = math.sqrt(noise / room)
     one = None if owner is None else _one_epsilon(worth, epsilons, target, owner)
     mean_records, mean_noise = worth.total / len(worth.names), float(worth.noise.mean())
     # m owners like the average one have noise mean_noise/(m·mean_records²), judged on their own union.
-    owners = math.ceil(mean_noise / mean_records**2 / (target - best) - 1e-9)
+    owners = math.ceil(mean_noise / mean_records**2 / room - 1e-9)
     return Reach(target, factor, owner, one, factor, max(1, owners), best)
 
 
@@ -59,23 +60,39 @@ def beats_alone(worth: Worth, epsilons: FloatArray, owner: str) -> Reach:
     alone, best, noise = float(worth.alone()[index]), worth.optimisation, _noise_now(worth)
     if alone <= best:
         return Reach(alone, None, owner, None, None, None, best)
-    factor = math.sqrt(noise / (alone - best)) if noise > 0 else 0.0
+    factor = math.sqrt(noise / worth.cost_at(alone))
     apart = float(worth.difference_costs[index])
-    chance = max(0.0, alone - apart)
-    # best + noise/r² = apart + chance/r, in 1/r: the smaller r is enough, up to the larger one.
-    a, b, c = noise, -chance, best - apart
-    if a == 0:
-        records = 0.0 if c <= 0 else None
-    else:
-        root = b * b - 4 * a * c
-        records = None if root < 0 else 2 * a / (-b + math.sqrt(root))
+    records = _records_to_beat(worth, noise, apart, max(0.0, alone - apart))
     one = _one_epsilon(worth, epsilons, alone, owner)
     return Reach(alone, factor, owner, one, records, None, best)
 
 
+def _records_to_beat(worth: Worth, noise: float, apart: float, chance: float) -> float | None:
+    """Return the factor on everybody's records from which together is as good as alone; None if never.
+
+    best + N/(1 + N/P) = apart + chance/r with N = noise/r²: in u = 1/r a polynomial. Where together is
+    as good with the records of the treaty, the smallest such factor that leads there without a gap;
+    else the next larger one.
+    """
+    lacks = worth.optimisation - apart
+    per = 0.0 if math.isinf(worth.fallback) else noise / worth.fallback
+
+    def ahead(u: float) -> float:
+        return (lacks - chance * u) * (1 + per * u * u) + noise * u * u
+
+    coefficients = [-chance * per, lacks * per + noise, -chance, lacks]
+    roots = np.roots(np.trim_zeros(coefficients, "f"))
+    found = sorted(1 / u.real for u in roots if abs(u.imag) < 1e-9 * abs(u) and u.real > 0)
+    if ahead(1.0) <= 0:
+        return max((r for r in found if r <= 1), default=0.0)
+    return min((r for r in found if r > 1), default=None)
+
+
 def _noise_now(worth: Worth) -> float:
+    """Return what noise costs with everybody at the table, before any blending with public rows."""
+    plain = replace(worth, fallback=math.inf)
     everybody = np.ones((1, len(worth.names)))
-    return float(worth.psi(everybody)[0] - replace(worth, noise=0 * worth.noise).psi(everybody)[0])
+    return float(plain.psi(everybody)[0] - replace(plain, noise=0 * worth.noise).psi(everybody)[0])
 
 
 def _index(worth: Worth, owner: str) -> int:
@@ -91,11 +108,11 @@ def _one_epsilon(worth: Worth, epsilons: FloatArray, target: float, owner: str) 
         raise TreatyError(f"{owner} has no noise to change: its epsilon is infinite")
     if worth.precision_weights:
         precision = worth.records**2 / worth.noise
-        needed = 1 / (target - worth.optimisation) - (precision.sum() - precision[index])
+        needed = 1 / worth.cost_at(target) - (precision.sum() - precision[index])
         if needed <= 0:
             return 0.0
         return float(epsilons[index] * math.sqrt(needed / precision[index]))
-    room = (target - worth.optimisation) * worth.total**2
+    room = worth.cost_at(target) * worth.total**2
     room -= float(worth.noise.sum() - worth.noise[index])
     if room <= 0:
         return None

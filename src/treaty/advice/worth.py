@@ -7,8 +7,13 @@ A coalition that weighs owner i by w_i, judged on everybody's records with their
 with v_i the variance of owner i's noise: what noise costs, what fewer records cost, and what it costs
 that owners differ. κ comes from a rehearsal at budgets large enough for the projection to be idle. For
 owners that are alike and weighed by records the last two come to ½ tr(H⁻¹G)/f* · (1/n_S − 1/n).
+
+A learner that blends answers with what public rows tell falls back to the public model as these costs N
+grow: with P what that model costs beyond `optimisation`, they come to PN/(P + N), as two independent
+estimates of one precision each do. κ is then such that this holds in the rehearsal.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -39,6 +44,7 @@ class Worth:
         own: ψ of the very model of owners whose records are at hand, by name. Their pulls are those
             of these records, chance included.
         precision_weights: whether owners are weighed by precision instead of by records.
+        fallback: P, for a learner that falls back to the public model; infinite for others.
     """
 
     names: tuple[str, ...]
@@ -52,6 +58,16 @@ class Worth:
     difference_costs: FloatArray
     own: Mapping[str, float] = field(default_factory=dict[str, float])
     precision_weights: bool = False
+    fallback: float = math.inf
+
+    def at_cost(self, cost: FloatArray) -> FloatArray:
+        """Return ψ where noise, fewer records and differences cost so much: N."""
+        return self.optimisation + cost / (1.0 + cost / self.fallback)
+
+    def cost_at(self, psi: float) -> float:
+        """Return N that comes to this ψ; infinite where none is too much."""
+        above = psi - self.optimisation
+        return above / (1.0 - above / self.fallback) if above < self.fallback else math.inf
 
     @property
     def total(self) -> float:
@@ -87,7 +103,7 @@ class Worth:
                 sums[..., 2] / size**2 - 2 * sums[..., 3] / size + float(shares**2 @ per_record)
             )
             apart = sums[..., 4:] / size[..., None] - shares @ self.pulls
-            psi = self.optimisation + spent + np.maximum(chance, 0.0) + np.sum(apart**2, axis=-1)
+            psi = self.at_cost(spent + np.maximum(chance, 0.0) + np.sum(apart**2, axis=-1))
         return np.where(size > 0, psi, self.nothing)
 
     def psi(self, members: FloatArray) -> FloatArray:
@@ -124,22 +140,30 @@ def worth_of(outlook: Outlook, *, precision: float = 0.05, seed: int = 0) -> Wor
         seed: of the rehearsals.
     """
     plan = outlook.plan
+    public = outlook.public_model(plan.total)
     generous, factor = plan, 1.0
     result = outlook.rehearse(generous, precision=precision, seed=seed)
-    while result.noise > IDLE and factor < 1e6:
+
+    def fallback() -> float:
+        if public is None or not plan.learner_class.needs_public_rows:
+            return math.inf
+        return max(public.value - result.optimisation, TINY)
+
+    while result.noise > min(IDLE, MOSTLY * fallback()) and factor < 1e6:
         factor *= 10
         generous = plan.with_budgets(partial(_times, factor))
         result = outlook.rehearse(generous, precision=precision, seed=seed)
     variance = plan.variances
     generous_variance = generous.variances
     heard = float(generous.shares**2 @ generous_variance)
-    kappa = max(0.0, result.noise) / heard if heard > 0 else 0.0
+    noise = max(0.0, result.noise)
+    noise /= 1.0 - min(noise / fallback(), 1.0 - TINY)
+    kappa = noise / heard if heard > 0 else 0.0
     records = np.array([float(party.records) for party in plan.parties])
     sampling = float(np.mean([stage.costs.sampling for stage in outlook.stages])) / outlook.fitness
     constant = max(
         0.0, float(np.mean([stage.constant for stage in outlook.stages])) / outlook.fitness - 1
     )
-    public = outlook.public_model(int(records.sum()))
     return Worth(
         names=tuple(party.name for party in plan.parties),
         records=records,
@@ -153,6 +177,7 @@ def worth_of(outlook: Outlook, *, precision: float = 0.05, seed: int = 0) -> Wor
         / outlook.fitness,
         own={name: outlook.own_model(plan, name).value for name in outlook.stages[0].own},
         precision_weights=plan.weights == "precision",
+        fallback=fallback(),
     )
 
 
@@ -166,6 +191,9 @@ def _pulls(outlook: Outlook) -> FloatArray:
 
 IDLE = 0.5
 """While it adds less than this to ψ, noise acts in proportion: the projection is idle."""
+MOSTLY = 0.8
+"""While noise adds less than this share of what the public model costs, it can be told how much."""
+TINY = 1e-9
 
 
 def _times(factor: float, party: Party) -> Budget:
