@@ -40,3 +40,6 @@ def setup(app):
     reference = HERE / "reference"
     (reference / "treaty-toml.md").write_text(treaty_page(), encoding="utf-8")
     (reference / "commands.md").write_text(commands_page(), encoding="utf-8")
+
+
+html_show_copyright = False

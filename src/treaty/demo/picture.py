@@ -4,8 +4,8 @@ import math
 from pathlib import Path
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
+from treaty.canvas import BLUE, GREEN, ORANGE, ErrorAxis, by_factors, canvas, headline, levels
 from treaty.demo.story import Story
 from treaty.gains import OwnGain
 from treaty.measures import Errors
@@ -16,8 +16,8 @@ ROOM = 3.5
 
 def draw(story: Story, path: Path) -> None:
     """Draw the owners' view on the left, what budgets do to one model for all on the right."""
-    figure = Figure(figsize=(12, 6.4), layout="constrained")
-    errors, gains, budgets = figure.subplots(1, 3, width_ratios=(3, 3, 2.4))
+    figure = canvas(13, 6.4)
+    errors, gains, budgets = figure.subplots(1, 3, width_ratios=(3, 3, 3))
     names = list(story.measured)[::-1]
     _draw_errors(errors, story, names)
     _draw_gains(gains, story, names)
@@ -29,16 +29,16 @@ def _draw_errors(axes: Axes, story: Story, names: list[str]) -> None:
     places = range(len(names))
     measured = [story.measured[name] for name in names]
     public = [_over_alone(gain, gain.public_adapted) for gain in measured]
-    axes.scatter(public, places, marker="o", s=42, facecolors="none", edgecolors="C1")
-    axes.scatter([_over_alone(g, g.adapted) for g in measured], places, marker=".", color="C2")
+    axes.scatter(public, places, marker="o", s=42, facecolors="none", edgecolors=ORANGE)
+    axes.scatter([_over_alone(g, g.adapted) for g in measured], places, marker=".", color=BLUE)
     axes.scatter(
-        [], [], marker="o", s=42, facecolors="none", edgecolors="C1", label="public, adapted"
+        [], [], marker="o", s=42, facecolors="none", edgecolors=ORANGE, label="public, adapted"
     )
-    axes.scatter([], [], marker=".", color="C2", label="together, adapted")
+    axes.scatter([], [], marker=".", color=BLUE, label="together, adapted")
     axes.axvline(0, color="0.6", linewidth=1)
     axes.set_yticks(list(places), names, fontsize=8)
     axes.set(xlabel="error over that of the airport's own model, %")
-    axes.set_title("On an airport's own next flights", loc="left", fontsize=11)
+    headline(axes, "On an airport's own next flights")
     axes.set_ylim(-ROOM, len(names))
     axes.legend(frameon=False, fontsize=9, loc="lower left")
 
@@ -53,25 +53,40 @@ def _draw_gains(axes: Axes, story: Story, names: list[str]) -> None:
         axes.plot([100 * told.low, 100 * told.high], [place, place], color="0.75", linewidth=4)
     axes.plot([], [], color="0.75", linewidth=4, label="forecast, 90%")
     measured = [100 * story.measured[name].gain.value for name in names]
-    axes.scatter(measured, range(len(names)), marker=".", color="C2", label="measured", zorder=3)
+    axes.scatter(measured, range(len(names)), marker=".", color=BLUE, label="measured", zorder=3)
     axes.axvline(0, color="0.6", linewidth=1)
     axes.set_yticks([])
     axes.set(xlabel="gain by joining over the best without, %")
-    axes.set_title("What joining brings", loc="left", fontsize=11)
+    headline(axes, "What joining brings")
     axes.set_ylim(-ROOM, len(names))
     axes.legend(frameon=False, fontsize=9, loc="lower right")
 
 
 def _draw_budgets(axes: Axes, story: Story) -> None:
     report, expected = story.training, story.forecast.together
+    axis = ErrorAxis(report.best, report.model.target, report.model.loss)
     epsilons = sorted(story.by_epsilon)
-    simulated = [story.by_epsilon[epsilon] for epsilon in epsilons]
-    axes.plot(epsilons, simulated, "o-", color="C0", label="100 runs, mean")
-    around = [[expected.value - expected.low], [expected.high - expected.value]]
-    axes.errorbar([1.0], [expected.value], around, fmt="D", color="black", label="forecast")
-    axes.plot([1.0], [report.together], "*", color="C2", markersize=15, label="the real training")
+    simulated = [axis.of(story.by_epsilon[epsilon]) for epsilon in epsilons]
+    axes.plot(epsilons, simulated, "o-", color=BLUE, label="together, mean of 100 simulated runs")
+    told, low, high = (axis.of(psi) for psi in (expected.value, expected.low, expected.high))
+    axes.errorbar(
+        [1.0], [told], [[told - low], [high - told]],
+        fmt="D", color="black", capsize=4, label="together, forecast, 90%",
+    )  # fmt: skip
+    axes.plot(
+        [1.0], [axis.of(report.together)],
+        "*", color=GREEN, markersize=15, label="together, the real training",
+    )  # fmt: skip
+    known = {"a constant guess": axis.of(report.nothing)}
     if report.public_only is not None:
-        axes.axhline(report.public_only, color="C1", linestyle="--", label="public rows only")
-    axes.set(xscale="log", yscale="log", xlabel="ε of every airport", ylabel="ψ, lower is better")
-    axes.set_title("One model for all, as the papers see it", loc="left", fontsize=11)
-    axes.legend(frameon=False, fontsize=9)
+        known = {"the public flights only": axis.of(report.public_only), **known}
+    alone = sorted(report.alone.values())[len(report.alone) // 2]
+    known["one airport's own model, median"] = axis.of(alone)
+    known["all flights in one place, no privacy"] = axis.of(0.0)
+    levels(axes, known, 1.2 * max(*simulated, high))
+    by_factors(axes)
+    axes.set(xlabel="privacy budget ε of every airport: more is less private", ylabel=axis.label)
+    headline(axes, "One model for everybody's flights")
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high + 0.6 * (high - low))  # room for the legend
+    axes.legend(frameon=False, fontsize=8, loc="upper right")
