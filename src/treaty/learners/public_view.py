@@ -8,8 +8,13 @@ from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.fitness import Problem, Risk, RowRisk, curvature_of
 from treaty.fitness.curvature import smoothed
+from treaty.losses import Logistic
 from treaty.matrices import dense
 
+NODES = 21
+"""Means over a normal variable are computed with so many of its values."""
+NARROW = 1e-3
+"""The least standard deviation of a score: below it, a difference quotient is the slope."""
 MOST_FITTED = 0.9
 """A model of m rows is taken to have used up at most this share of them."""
 
@@ -21,10 +26,10 @@ class PublicView:
     Args:
         covariance: of θ* − θ₀, since θ₀ was found on few rows, shape (p, p).
         curvature: by how much the gradient of f at θ₀, as owners answer it, moves with θ₀ − θ*, shape
-            (p, p).
+            (p, p); where that bends, on average over all θ* that may be.
         scatter: the covariance of one record's clipped gradient at θ₀, shape (p, p).
-        answer: what owners would answer at θ₀ if it were the best model: where gradients are clipped,
-            by how much that moves the public rows' own mean gradient.
+        answer: what owners are expected to answer at θ₀: where gradients are clipped, by how much that
+            moves the public rows' own mean gradient; where it bends, what that does on average.
         doubt: the covariance of the error in that: what clipping does is known from m rows only.
         whole: the curvature of the mean loss that fitness is measured with, shape (p, p).
         rows: m.
@@ -85,18 +90,62 @@ def view_of(
     ratio /= (1 - min(used / public.n, MOST_FITTED)) ** 2
     answered = public.with_loss(problem.loss)
     clipped = answered.gradient(theta)
-    bends = public.with_loss(smoothed(problem.loss)).hessian(theta)
     chance = curvature + pull + one_row - problem.ridge * np.eye(len(theta))
     covariance = np.asarray(ratio / m * inverse @ chance @ inverse, dtype=np.float64)
+    bends, shift = _moves(problem, public, theta, covariance)
     return PublicView(
         covariance=covariance,
         curvature=bends + problem.ridge * np.eye(len(theta)),
         scatter=answered.gradient_covariance(theta) - np.outer(clipped, clipped),
-        answer=clipped - mean - problem.ridge * theta,
+        answer=clipped - mean - problem.ridge * theta + shift,
         doubt=_doubt(problem, public, theta, bends @ inverse) / m,
         whole=curvature,
         rows=m,
     )
+
+
+def _moves(
+    problem: Problem, public: Risk, theta: FloatArray, covariance: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return by how much answers at θ₀ move with θ₀ − θ*, and by how much they do on average.
+
+    For most losses that is the curvature of the clipped loss, and nothing. For logistic loss the
+    curvature at θ₀ is none to go by: a record that θ₀ is sure of has next to none, and a step as long as
+    that deserves is far too long. But a model gives probabilities of labels: if θ* is the best one, a
+    record has the positive label with probability q(xᵀθ*), and its mean clipped gradient at θ₀ follows.
+    θ* is about normal around θ₀, so that z = xᵀθ* is, and by Stein's lemma the best line through
+    what q does is E[q(z)(z − xᵀθ₀)]/Var(z), as in a filter that is linearised statistically.
+
+    References:
+        Särkkä: Bayesian Filtering and Smoothing, 2013, chapter 5.
+    """
+    if problem.fitness_loss.name != Logistic.name:
+        bends = public.with_loss(smoothed(problem.loss)).hessian(theta)
+        return bends, np.zeros_like(theta)
+    if not isinstance(public, RowRisk):
+        raise TreatyError("what other labels would do to answers is told by the rows one by one")
+    x = dense(public.x)
+    at = (x @ theta)[:, None]
+    wide = np.sqrt(np.maximum(np.sum((x @ covariance) * x, axis=1), NARROW**2))
+    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    weights = weights / weights.sum()
+    chances = _chances(problem, at + wide[:, None] * nodes)
+    rise = chances @ (weights * nodes) / wide
+    more = chances @ weights - _chances(problem, at)[:, 0]
+    ones = np.ones_like(at)
+    yes, no = (problem.loss.on(x).slope(at, label)[:, 0] for label in (ones, -ones))
+    bends = x.T @ ((rise * (no - yes))[:, None] * x) / len(x)
+    return np.asarray(bends, dtype=np.float64), (more * (yes - no)) @ x / len(x)
+
+
+def _chances(problem: Problem, scores: FloatArray) -> FloatArray:
+    """Return q(z), the probability of the positive label under which a score z is the best one.
+
+    The mean slope of the loss is then 0; class weights are undone by that.
+    """
+    loss = problem.fitness_loss
+    yes, no = (loss.slope(scores, np.full_like(scores, label)) for label in (1.0, -1.0))
+    return no / (no - yes)
 
 
 def _doubt(problem: Problem, public: Risk, theta: FloatArray, passed: FloatArray) -> FloatArray:
