@@ -255,7 +255,7 @@ def advice_of(
     everybody = np.ones(len(parties))
     chosen, psi_of = _rehearsed(outlook, worth, seed)
     joined = _joined(worth, chosen, psi_of)
-    adds, fair, alone = leave_one_out(worth, chosen), shapley(worth, seed), worth.alone()
+    adds, fair = leave_one_out(worth, chosen), shapley(worth, seed)
     with_it, typical = np.maximum(chosen, np.eye(len(parties))), worth.typical_alone()
     alone_at = {party.name: outlook.own_model(outlook.plan, party.name) for party in parties}
     recommended = psi_of(chosen)
@@ -280,7 +280,7 @@ def advice_of(
                 invited=bool(chosen[i]),
                 adds=float(adds[i]),
                 shapley=float(fair[i]),
-                alone=float(alone[i]),
+                alone=alone_at[party.name].value,
                 joins=bool(joined[i] < typical[i] and with_it[i].sum() > 1),
                 sure=party.name not in outlook.ground.unknown
                 and (

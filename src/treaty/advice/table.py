@@ -99,11 +99,15 @@ def _invitation(advice: "Advice") -> str:
             f"Invite nobody: the best coalition would reach ψ = {advice.recommended}, "
             f"and without any it is {advice.without:.3g}."
         )
-    return (
+    said = (
         f"Invite {len(advice.coalition)} of {len(advice.owners)}: ψ = {advice.recommended}, "
         f"against {advice.everybody.value:.3g} with everybody and {advice.without:.3g} without "
         "any coalition."
     )
+    if advice.gains and not any(gain.decision == "join" for gain in advice.gains.values()):
+        said = said.replace("Invite", "For one model over everybody's records, invite", 1)
+        said += " But no owner's own predictions would gain enough to join for their sake."
+    return said
 
 
 def _reach(advice: "Advice") -> list[str]:

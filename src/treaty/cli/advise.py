@@ -43,7 +43,7 @@ def advise(
     prices: Annotated[
         list[str] | None,
         typer.Option(
-            "--prices", metavar="NAME=PRICE", help="Price of a unit of ε, one for each party."
+            "--prices", metavar="NAME=PRICE", help="Price of a unit of ε; once for each party."
         ),
     ] = None,
     spend: Annotated[
@@ -111,6 +111,8 @@ def _prices(pairs: list[str]) -> dict[str, float]:
     for pair in pairs:
         name, _, price = pair.rpartition("=")
         try:
+            if not name:
+                raise ValueError("no name")
             prices[name] = float(price)
         except ValueError as error:
             raise TreatyError(f'--prices takes NAME=PRICE, not "{pair}"') from error

@@ -99,11 +99,12 @@ def init(
     if not as_json:
         for note in (*remarks(source), *first.notes):
             console.print(note, style="dim", highlight=False)
-    not_planned = ""
+    not_planned = verdict = ""
     if planned:
         limits = Limits(seconds=seconds)
         try:
-            plan_into(out, document, source, limits, notes=first.notes, quiet=as_json)
+            found, _ = plan_into(out, document, source, limits, notes=first.notes, quiet=as_json)
+            verdict = found.verdict
         except TreatyError as error:
             not_planned = f" (not planned: {error})"
     if as_json:
@@ -114,10 +115,13 @@ def init(
                 "features": list(document.features),
                 "parties": {party.name: party.records for party in document.parties},
                 "planned": planned and not not_planned,
+                "verdict": verdict,
                 "notes": [*remarks(source), *first.notes],
             }
         )
         return
+    if verdict:
+        console.print(verdict, style="bold", highlight=False)
     console.print(
         f"wrote {out}: read it, correct the bounds, set every party's epsilon{not_planned}"
     )

@@ -44,7 +44,7 @@ def learn(
         ),
     ] = None,
     deadline: Annotated[
-        float, typer.Option("--deadline", min=0.1, help="Seconds a round waits for its owners.")
+        float, typer.Option("--deadline", min=0.1, help="Seconds after which a quorum is enough.")
     ] = 60.0,
     loss: OwnLosses = None,
     as_json: Json = False,

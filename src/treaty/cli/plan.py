@@ -104,12 +104,9 @@ def plan(
     _show(found, told, others)
     if auc is not None:
         console.print(f"The public model's AUC on these rows: {auc:.3f}", style="dim")
-    if not found.pays:
-        console.print(
-            "Training together is not expected to beat the public model: do not spend ε on it.",
-            style="bold",
-        )
-    console.print(f"wrote {out}, and its dictionary beside it: ready to be ratified")
+    console.print(found.verdict, style="bold", highlight=False)
+    ready = ": ready to be ratified" if found.pays else ""
+    console.print(f"wrote {out}, and its dictionary beside it{ready}")
 
 
 def plan_into(

@@ -63,10 +63,15 @@ class TreatyEstimator(BaseEstimator):
         self, X: Any, y: Any, groups: Any, public: tuple[Any, Any] | None, target: Target
     ) -> None:
         """Train on rows whose targets are numbers that `target` can encode."""
+        self._check_budgets()
+        _check_known("y", y)
         frame = self._frame(X, y)
-        who = [EVERYBODY] * len(frame) if groups is None else [str(g) for g in np.asarray(groups)]
+        who = [EVERYBODY] * len(frame) if groups is None else _names(groups)
         if len(who) != len(frame):
             raise ValueError(f"groups has {len(who)} entries, and X has {len(frame)} rows")
+        if public is not None:
+            _check_known("y_public", public[1])
+            _check_same_columns(frame.columns, self._frame(*public).columns)
         frame = frame.with_columns(pl.Series(GROUP, who))
         owners = FrameSource(frame).owners(GROUP)
         if public is None:
@@ -87,6 +92,13 @@ class TreatyEstimator(BaseEstimator):
             assembly = assemble(treaty, sources, rows)
             self.model_, self.spent_ = train_only(assembly)
         self.treaty_, self.trained_together_ = assembly.treaty, True
+
+    def _check_budgets(self) -> None:
+        """Refuse a budget that is none, before anything is planned."""
+        given = self.epsilon.values() if isinstance(self.epsilon, Mapping) else [self.epsilon]
+        for epsilon in given:
+            if not float(epsilon) > 0:
+                raise TreatyError(f"epsilon must be above 0, not {float(epsilon):g}")
 
     def _planned(self, treaty: Treaty, rows: FrameSource) -> tuple[Treaty, bool]:
         judge = Judge(rows, [*treaty.features, TARGET])
@@ -184,3 +196,39 @@ class TreatyEstimator(BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.non_deterministic = True
         return tags
+
+
+def _names(groups: Any) -> list[str]:
+    """Return whose each record is, by name."""
+    who = pl.Series(GROUP, np.asarray(groups).tolist(), strict=False)
+    missing = _missing(who)
+    if missing is not None:
+        raise ValueError(f"groups: entry {missing} is missing: say whose every record is")
+    return [str(name) for name in np.asarray(groups)]
+
+
+def _check_known(name: str, values: Any) -> None:
+    """Refuse targets that are missing, with the first place."""
+    missing = _missing(pl.Series(name, np.asarray(values).ravel().tolist(), strict=False))
+    if missing is not None:
+        raise ValueError(
+            f"{name}: entry {missing} is missing (NaN): leave out rows whose target is not known"
+        )
+
+
+def _missing(series: pl.Series) -> int | None:
+    """Return the place of the first missing entry, from 0."""
+    gone = series.is_null()
+    if series.dtype.is_float():
+        gone = gone | series.is_nan()
+    place = gone.arg_max()
+    return place if gone.any() else None
+
+
+def _check_same_columns(private: list[str], public: list[str]) -> None:
+    """Refuse public rows with other columns."""
+    other = [name for name in private if name not in public]
+    if other:
+        raise ValueError(
+            f"X_public has no column {other[0]!r}: X and X_public must have the same columns"
+        )

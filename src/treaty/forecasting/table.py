@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 EVIDENCE = {
     "public": "public rows",
-    "private": "private rows; this report must not leave",
+    "private": "rows, and private ones: this report must not leave",
     "generated": "rows made up from public bounds, the weakest evidence",
 }
 

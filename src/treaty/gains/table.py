@@ -75,7 +75,11 @@ def overview(gains: Mapping[str, OwnGain]) -> Table:
     first = next(iter(gains.values()))
     unit = f", {first.target.unit}" if first.target.unit and MEASURES[first.measure].in_unit else ""
     what = first.target.label or first.target.column
-    made = Table(title=f"Errors of {what} on every owner's own records{unit}", title_justify="left")
+    errors = (
+        "Errors" if MEASURES[first.measure].in_unit else MEASURES[first.measure].words.capitalize()
+    )
+    title = f"{errors} of {what} on every owner's own records{unit}"
+    made = Table(title=title, title_justify="left")
     for column in ("owner", "records", "not joining", "joining", "gain", "verdict"):
         left = column in ("owner", "verdict")
         made.add_column(
@@ -86,9 +90,8 @@ def overview(gains: Mapping[str, OwnGain]) -> Table:
             min_width=5,
         )
     for name, gain in gains.items():
-        cells = [
-            shown(gain.models[key].measures[gain.measure].value) for key in (gain.rival, ADAPTED)
-        ]
+        joining = gain.models[ADAPTED].measures[gain.measure].value
+        cells = [shown(joining / (1 - gain.gain.value)), shown(joining)]
         style = {"join": "bold green", "stay away": "red"}.get(gain.decision)
         made.add_row(
             Text(name), f"{gain.records:,}", *cells, _share(gain.gain), gain.decision, style=style

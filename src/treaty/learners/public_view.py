@@ -8,7 +8,7 @@ from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.fitness import Problem, Risk, RowRisk, curvature_of
 from treaty.fitness.curvature import smoothed
-from treaty.losses import Logistic
+from treaty.losses import Logistic, Weighted
 from treaty.matrices import dense
 
 NODES = 21
@@ -32,7 +32,7 @@ class PublicView:
             moves the public rows' own mean gradient; where it bends, what that does on average.
         doubt: the covariance of the error in that: what clipping does is known from m rows only.
         whole: the curvature of the mean loss that fitness is measured with, shape (p, p).
-        rows: m.
+        rows: from how many rows the curvature is known: m, or fewer where a few rows make up most of it.
     """
 
     covariance: FloatArray
@@ -41,7 +41,7 @@ class PublicView:
     answer: FloatArray
     doubt: FloatArray
     whole: FloatArray
-    rows: int
+    rows: float
 
     def bending(self, covariance: FloatArray, known_from: float | None = None) -> FloatArray:
         """Return the covariance of the error in H(θ − θ*), since H is known from m rows only.
@@ -92,7 +92,7 @@ def view_of(
     clipped = answered.gradient(theta)
     chance = curvature + pull + one_row - problem.ridge * np.eye(len(theta))
     covariance = np.asarray(ratio / m * inverse @ chance @ inverse, dtype=np.float64)
-    bends, shift = _moves(problem, public, theta, covariance)
+    bends, shift, known_from = _moves(problem, public, theta, covariance)
     return PublicView(
         covariance=covariance,
         curvature=bends + problem.ridge * np.eye(len(theta)),
@@ -100,28 +100,30 @@ def view_of(
         answer=clipped - mean - problem.ridge * theta + shift,
         doubt=_doubt(problem, public, theta, bends @ inverse) / m,
         whole=curvature,
-        rows=m,
+        rows=known_from * m / public.n,
     )
 
 
 def _moves(
     problem: Problem, public: Risk, theta: FloatArray, covariance: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return by how much answers at θ₀ move with θ₀ − θ*, and by how much they do on average.
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return by how much answers at θ₀ move with θ₀ − θ*, what they do on average, and of how many rows.
 
     For most losses that is the curvature of the clipped loss, and nothing. For logistic loss the
     curvature at θ₀ is none to go by: a record that θ₀ is sure of has next to none, and a step as long as
     that deserves is far too long. But a model gives probabilities of labels: if θ* is the best one, a
     record has the positive label with probability q(xᵀθ*), and its mean clipped gradient at θ₀ follows.
     θ* is about normal around θ₀, so that z = xᵀθ* is, and by Stein's lemma the best line through
-    what q does is E[q(z)(z − xᵀθ₀)]/Var(z), as in a filter that is linearised statistically.
+    what q does is E[q(z)(z − xᵀθ₀)]/Var(z), as in a filter that is linearised statistically. Where a
+    label is rare a few records make up most of that, and it is known from no more than these.
 
     References:
         Särkkä: Bayesian Filtering and Smoothing, 2013, chapter 5.
     """
-    if problem.fitness_loss.name != Logistic.name:
+    loss = problem.fitness_loss
+    if (loss.loss if isinstance(loss, Weighted) else loss).name != Logistic.name:
         bends = public.with_loss(smoothed(problem.loss)).hessian(theta)
-        return bends, np.zeros_like(theta)
+        return bends, np.zeros_like(theta), public.n
     if not isinstance(public, RowRisk):
         raise TreatyError("what other labels would do to answers is told by the rows one by one")
     x = dense(public.x)
@@ -134,8 +136,14 @@ def _moves(
     more = chances @ weights - _chances(problem, at)[:, 0]
     ones = np.ones_like(at)
     yes, no = (problem.loss.on(x).slope(at, label)[:, 0] for label in (ones, -ones))
-    bends = x.T @ ((rise * (no - yes))[:, None] * x) / len(x)
-    return np.asarray(bends, dtype=np.float64), (more * (yes - no)) @ x / len(x)
+    bend = np.asarray(rise * (no - yes), dtype=np.float64)
+    bends = np.asarray(x.T @ (bend[:, None] * x) / len(x), dtype=np.float64)
+    # The covariance of one row's share in H(θ₀ − θ*) is E[(bend·xᵀ(θ₀ − θ*))²xxᵀ]; about tr(HΣ)H if
+    # rows are alike.
+    alike = float(np.sum(bends * covariance)) * float(np.trace(bends))
+    uneven = float((bend * wide) ** 2 @ np.einsum("ij,ij->i", x, x)) / public.n
+    known_from = public.n * min(1.0, alike / uneven) if uneven > 0 else float(public.n)
+    return bends, (more * (yes - no)) @ x / len(x), known_from
 
 
 def _chances(problem: Problem, scores: FloatArray) -> FloatArray:

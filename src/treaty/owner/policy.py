@@ -91,7 +91,9 @@ class Policy(Plain):
     def load(cls, path: Path) -> "Policy":
         """Read a policy; anything doubtful about it is an error."""
         if not path.is_file():
-            raise TreatyError(f"{path}: there is no policy; nothing is answered without")
+            raise TreatyError(
+                f"{path}: there is no policy, and nothing is answered without: `treaty ratify` makes one"
+            )
         return read_plain(cls, path)
 
     def save(self, path: Path) -> None:

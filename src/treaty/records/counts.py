@@ -37,7 +37,7 @@ class Counts:
         counters = [
             ("clamped into the bounds", self.clamped),
             ("missing, replaced", self.missing),
-            ("of an unknown category", self.unknown),
+            ("in no listed category", self.unknown),
         ]
         lines = [
             f"{column}: {count:,} of {self.rows:,} values {what}"

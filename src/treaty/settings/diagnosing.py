@@ -59,6 +59,12 @@ class Diagnosis:
         pays = self.planned.error < (1 - WORTH) * self.planned.public_error
         if better and pays:
             return "It is the settings: `treaty plan` finds better ones for the same budgets."
+        if better and not self.changes:
+            return (
+                "No single line decides, but other settings throughout are better: `treaty plan` finds "
+                "them. Even so training would not beat the public rows by 1%: at these budgets the "
+                "collaboration does not pay."
+            )
         if better:
             return (
                 "The settings are bad, but with good ones training would not beat the public rows by "

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from treaty.errors import TreatyError
+from treaty.gains import WORTHWHILE
 from treaty.learners.blended_step import BlendedStep
 from treaty.records import SourceLike, open_source
 from treaty.records.fitting import encoded_columns
@@ -79,6 +80,18 @@ class Candidate:
     def pays(self) -> bool:
         """Whether training together is expected to beat the public model by anything to speak of."""
         return self.expected.gain > NOTHING * self.expected.loss
+
+    @property
+    def verdict(self) -> str:
+        """Whether to spend ε on it, in a sentence."""
+        if not self.pays:
+            return (
+                "Training together is not expected to beat the public rows: do not spend ε on it."
+            )
+        lower = 1 - self.expected.error / self.expected.public_error
+        what = "log loss" if self.expected.labels else "error"
+        less = "" if lower >= WORTHWHILE else ": hardly worth any ε"
+        return f"Training together is expected to lower the {what} by {100 * lower:.2g}%{less}."
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from treaty.settings.planning import Candidate, Step
 from treaty.terms import Treaty
 from treaty.terms.toml import section_text
 
+UNIT = 'Write unit = "days", or whatever errors are counted in, and it is told with all of them.'
+
 
 def planned_text(
     found: Candidate, told: Expected, settled: Treaty, rows: int, notes: Sequence[str] = ()
@@ -29,7 +31,8 @@ def planned_text(
     comments = _comments(found)
     parts = [
         f"# Planned on {rows:,} public rows. Expected {what} on further records: "
-        f"{shown(told.error)}{unit};\n# of the public rows alone: {shown(told.public_error)}{unit}.\n",
+        f"{shown(told.error)}{unit};\n# of the public rows alone: {shown(told.public_error)}{unit}.\n"
+        f"# {found.verdict}\n",
         tomli_w.dumps({"version": settled.version, "title": settled.title}),
         *(f"# {note}." for note in notes),
         *_above(comments, "features"),
@@ -46,7 +49,7 @@ def planned_text(
 
 
 def _above(comments: Mapping[str, list[str]], section: str) -> Iterator[str]:
-    if section in comments:
+    if comments.get(section):
         yield "\n".join(f"# {words}" for words in comments[section])
 
 
@@ -61,6 +64,7 @@ def _beside(comments: Mapping[str, list[str]], section: str, text: str) -> str:
 def _comments(found: Candidate) -> dict[str, list[str]]:
     """Return comments by section, and by section and key."""
     made = {
+        "target": [] if found.treaty.target.unit else [UNIT],
         "loss.clip": [f"{100 * found.clip_leaves:.3g}% of the public gradients stay below it"],
     }
     if found.treaty.training.method == BlendedStep.name:

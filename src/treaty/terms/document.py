@@ -219,7 +219,16 @@ class Treaty(Plain):
         """Refuse a fitted dictionary that is not what the terms describe."""
         terms = self.dictionary
         if fitted.columns != columns:
-            raise ValueError("the fitted dictionary is for other columns: fit it again")
+            here, there = (
+                sorted(set(columns) - set(fitted.columns)),
+                sorted(set(fitted.columns) - set(columns)),
+            )
+            raise ValueError(
+                "the fitted dictionary is for other columns"
+                + (f"; only [features] has {', '.join(here[:3])}" if here else "")
+                + (f"; only the dictionary has {', '.join(there[:3])}" if there else "")
+                + ": write the columns as they were, or take out the line `fitted` and run treaty fit"
+            )
         features = None if fitted.frequencies is None else 2 * len(fitted.frequencies)
         wanted = None if terms.fourier is None else terms.fourier.features
         radius = terms.radius is not None or terms.radius_quantile is not None
@@ -231,7 +240,10 @@ class Treaty(Plain):
             and terms.radius in (None, fitted.radius)
         )
         if not agreed:
-            raise ValueError("the fitted dictionary is not what [dictionary] says: fit it again")
+            raise ValueError(
+                "the fitted dictionary is not what [dictionary] says: write that as it was, or take out "
+                "the line `fitted` and run treaty fit"
+            )
 
     def _directions_as_agreed(self, fitted: Dictionary) -> bool:
         """Whether a fitted dictionary has as many directions as the terms say."""

@@ -311,7 +311,8 @@ def keys() -> Iterator[Key]:
         for name, field in model.model_fields.items():
             effect = EFFECTS[_short(table), name]
             meaning = meanings.get(name, "which kind of column it is")
-            yield Key(table, name, meaning, _default(field), effect)
+            default = None if name == "kind" else _default(field)
+            yield Key(table, name, meaning, default, effect)
 
 
 def _short(table: str) -> str:

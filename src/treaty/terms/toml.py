@@ -109,7 +109,7 @@ def _read_dictionary(data: dict[str, Any], path: Path | None, where: str) -> Non
     except OSError as error:
         raise TreatyError(
             f"{where}: fitted names {name}, which cannot be read ({error.strerror}); "
-            "treaty fit writes it"
+            "it goes with the treaty: ask for it whoever sent you the treaty"
         ) from error
     except (ValueError, RecursionError) as error:
         raise TreatyError(f"{beside}: not valid JSON: {error}") from error

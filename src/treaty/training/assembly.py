@@ -11,6 +11,7 @@ from treaty.models import Model
 from treaty.plans import Plan
 from treaty.records import Counts, Source, SourceLike, open_source
 from treaty.terms import Treaty, encoder_of, fit, model_of, plan_of, problem_of
+from treaty.views import some
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,17 @@ class Assembly:
     public: Survey | None
     sources: Mapping[str, Source]
     public_source: Source | None
+
+    def __repr__(self) -> str:
+        names = some(list(self.risks))
+        return f"Assembly({self.treaty.title!r}, records of {names})"
+
+    @property
+    def public_theta(self) -> FloatArray | None:
+        """The model of the public rows as training begins there: with a ridge, if the treaty says so."""
+        if self.public is None:
+            return None
+        return self.public.model("tuned" if self.plan.begin == "tuned" else "public").theta
 
     def model(self, theta: FloatArray) -> Model:
         """Return θ as a model that can leave."""

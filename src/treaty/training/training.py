@@ -153,12 +153,12 @@ def _trained(
     def psi(theta: FloatArray) -> float:
         return float(stick.relative(theta))
 
-    public = assembly.public
+    public = assembly.public_theta
     return Training(
         model=assembly.model(theta),
         together=psi(theta),
         alone={name: psi(model_alone(problem, r)) for name, r in assembly.risks.items()},
-        public_only=None if public is None else psi(public.theta),
+        public_only=None if public is None else psi(public),
         nothing=psi(best_constant(problem, stick.union)),
         best=stick.best.value,
         spent={name: float(epsilon_spent(ledger, treaty)) for name, ledger in ledgers.items()},
@@ -173,8 +173,9 @@ def rivals_of(assembly: Assembly, stick: Yardstick) -> dict[str, float]:
     """Return ψ of what there is without training together, by what it is called."""
     problem = assembly.plan.problem
     models: dict[str, FloatArray] = {}
-    if assembly.public is not None:
-        models["the public rows only"] = assembly.public.theta
+    public = assembly.public_theta
+    if public is not None:
+        models["the public rows only"] = public
     models["a constant guess"] = best_constant(problem, stick.union)
     alone = [float(stick.relative(model_alone(problem, r))) for r in assembly.risks.values()]
     found = {name: float(stick.relative(theta)) for name, theta in models.items()}
