@@ -127,7 +127,10 @@ def test_a_training_from_init_to_revocation(banks, tmp_path):
         assert "Trained together" in shown.stdout
         revoked = run("revoke", told["treaty"][:10], "--home", tmp_path / slug("Old Bank"))
         assert "Revoked" in revoked.stdout
-        anew = run(*learn, "--model", tmp_path / "second.json")
+        other = run(*learn, "--model", tmp_path / "second.json")
+        assert other.returncode == 2
+        assert "has begun already" in other.stderr
+        anew = run(*learn, "--model", tmp_path / "second.json", "--again")
         assert anew.returncode == 2
         assert "refuses round" in anew.stderr
     finally:

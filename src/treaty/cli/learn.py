@@ -33,6 +33,9 @@ def learn(
         Path | None,
         typer.Option("--journal", metavar="FILE", help="The run; one that exists is gone on with."),
     ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Begin a second run although one has begun here.")
+    ] = False,
     meet: Annotated[
         str,
         typer.Option("--meet", help="Asynchronous: broadcast (call every round) or request."),
@@ -51,6 +54,8 @@ def learn(
 ) -> None:
     """Train with owners on other machines; stop it, and the same command goes on where it was.
 
+    The run is the journal beside the model: another name for either would be another run.
+
     With an owner's own credential that owner is the learner, for a model of its own (peers).
 
     Example, with a server (treaty federation serve) and the owners' agents (treaty owner) running:
@@ -59,9 +64,12 @@ def learn(
     """
     import treaty as t
     from treaty.federation.conductor import Manner
+    from treaty.federation.journal import begun_elsewhere
     from treaty.federation.nats.authority import Credential
     from treaty.federation.nats.channel import NatsChannel
     from treaty.federation.training import FederatedTraining
+    from treaty.terms import fit
+    from treaty.terms.names import LEARNER
 
     quiet_asyncio()
     if meet not in ("broadcast", "request"):
@@ -69,10 +77,21 @@ def learn(
     check_writable(model)
     journal = model.with_suffix(".journal") if journal is None else journal
     check_writable(journal)
+    document = t.load(treaty)
+    channel = NatsChannel(Credential.load(credential))
+    own = "" if channel.name == LEARNER else f"/{channel.name}"
+    run_of = t.fingerprint(fit(document, None)) + own
+    begun = None if again else begun_elsewhere(journal, run_of)
+    if begun is not None:
+        raise TreatyError(
+            f"{begun}: a run under this treaty has begun already. Go on with it by --journal "
+            f"{begun.name}; a second one asks for budgets that the first may have spent, and --again "
+            "begins it"
+        )
     with _Screen(quiet=as_json) as screen:
         training = screen.training = FederatedTraining(
-            t.load(treaty),
-            NatsChannel(Credential.load(credential)),
+            document,
+            channel,
             journal,
             public,
             manner=Manner(meeting=meet, quorum=quorum, deadline=deadline),

@@ -238,7 +238,7 @@ class Conductor:
                 wait = min(self._manner.patience, SILENCE)
                 await _within(awaited.changed.wait(), min(left, wait) if left > 0 else wait)
             waited = loop.time() - began
-            if self._enough(awaited, waited):
+            if self._enough(awaited, waited) or self._hopeless(awaited):
                 break
             if awaited.missing and not synchronous and waited >= self._manner.deadline:
                 await self._give_up(awaited, loop.time())
@@ -283,6 +283,13 @@ class Conductor:
         if quorum is None or not self._plan.synchronous:
             return False
         return waited >= self._manner.deadline and len(awaited.answers) >= quorum
+
+    def _hopeless(self, awaited: _Awaited) -> bool:
+        """Whether so many refuse that a synchronous round cannot end well, whatever others answer."""
+        if not self._plan.synchronous or not awaited.refusals:
+            return False
+        willing = len(awaited.owners) - len(awaited.refusals)
+        return willing < (self._manner.quorum or len(awaited.owners))
 
     def _check_refusals(self, awaited: _Awaited) -> None:
         quorum = self._manner.quorum

@@ -6,6 +6,7 @@ crash the same owner is asked the same question, and answers with what its ledge
 chained: a journal that has been damaged is refused, and never gives another model.
 """
 
+import contextlib
 import json
 import secrets
 import sqlite3
@@ -27,6 +28,33 @@ class Round:
     number: int
     bloc: int
     answers: dict[int, tuple[float, ...]]
+
+
+def begun_elsewhere(path: Path, treaty: str) -> Path | None:
+    """Return another journal of the same treaty in the folder of one that is about to begin.
+
+    Args:
+        path: where the journal would be.
+        treaty: the treaty's fingerprint.
+    """
+    if path.exists():
+        return None
+    for other in sorted(path.parent.glob(f"*{path.suffix}")):
+        if _treaty_of(other) == treaty:
+            return other
+    return None
+
+
+def _treaty_of(path: Path) -> str | None:
+    """Return the fingerprint of the treaty that a journal is of; None for any other file."""
+    try:
+        with contextlib.closing(
+            sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+        ) as db:
+            row = db.execute("SELECT treaty FROM runs").fetchone()
+    except sqlite3.Error:
+        return None  # some other file of that name, or one that is being written
+    return None if row is None else str(row[0])
 
 
 class Journal(Logbook):

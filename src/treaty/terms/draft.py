@@ -158,7 +158,8 @@ def _target(source: Source, values: pl.Series) -> Target:
         numbers = open_ended.numbers(values, Counts())
     except TreatyError as error:
         raise TreatyError(
-            f"{source.label}: what is predicted must be a number, or one of two labels: {error}"
+            f"{source.label}: what is predicted must be a number, or one of two labels ({error}); name "
+            "another column with `target`"
         ) from error
     if len(np.unique(numbers)) < 2:
         raise TreatyError(
