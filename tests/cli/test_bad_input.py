@@ -211,7 +211,7 @@ CASES = {
         "init rows.csv --public --target t --out draft.toml",
         TREATY,
         "a,t\n1,x\n2,y\n3,z\n",
-        'what is predicted must be a number, or one of two labels: column "t" must hold numbers',
+        'what is predicted must be a number, or one of two labels (column "t" must hold numbers',
     ),
     "a model in no folder": (
         TRAIN + " --model nowhere/model.json",

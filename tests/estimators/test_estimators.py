@@ -105,3 +105,26 @@ def test_what_is_missing_is_said(model, given, says):
     random = np.random.default_rng(7)
     with pytest.raises((TreatyError, ValueError), match=says):
         model.fit(random.random((40, 2)), np.arange(40) % 2, **given)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"y": [math.nan, 2.0]}, "y: entry 0 is missing"),
+        ({"y_public": [1.0, math.nan]}, "y_public: entry 1 is missing"),
+        ({"groups": ["north", None]}, "groups: entry 1 is missing: say whose every record is"),
+        ({"groups": [math.nan, 1.0]}, "groups: entry 0 is missing"),
+        ({"X_public": pd.DataFrame({"aeg": [1.0, 2.0]})}, "X_public has no column 'age'"),
+    ],
+)
+def test_what_is_missing_is_told_before_anything_is_planned(change, says):
+    rows = pd.DataFrame({"age": [30.0, 40.0]})
+    given = {"y": [1.0, 2.0], "groups": ["a", "b"], "X_public": rows, "y_public": [1.0, 2.0]}
+    given |= change
+    with pytest.raises(ValueError, match=says):
+        t.TreatyRegressor(1.0).fit(rows, given.pop("y"), **given)
+
+
+def test_a_budget_that_is_none_is_told_in_a_sentence():
+    with pytest.raises(TreatyError, match="epsilon must be above 0, not -1"):
+        t.TreatyRegressor(-1.0, bounds=(0, 1), target_bounds=(0, 1)).fit([[0.0], [1.0]], [0.0, 1.0])

@@ -107,3 +107,13 @@ def test_what_is_no_journal_is_said(tmp_path):
     (tmp_path / "empty").touch()
     with pytest.raises(TreatyError, match="not a journal"):
         Journal(tmp_path / "empty", "treaty", SETTING)
+
+
+def test_another_run_of_the_same_treaty_is_found_beside(tmp_path):
+    from treaty.federation.journal import begun_elsewhere
+
+    Journal(tmp_path / "model.journal", "aa", {}).close()
+    (tmp_path / "notes.journal").write_text("no database")
+    assert begun_elsewhere(tmp_path / "second.journal", "aa") == tmp_path / "model.journal"
+    assert begun_elsewhere(tmp_path / "second.journal", "bb") is None
+    assert begun_elsewhere(tmp_path / "model.journal", "aa") is None  # it goes on

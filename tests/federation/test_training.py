@@ -153,6 +153,23 @@ def test_a_refusal_ends_a_training_that_needs_everybody(tmp_path):
         assert any("revoked" in reason for reason in world.refusals(NAMES[1]))
 
 
+def test_a_refusal_ends_a_training_at_once_although_others_are_away(tmp_path):
+    """Whoever comes back later would spend budget on a run that cannot end."""
+    with _world(tmp_path) as world:
+        ledger = world.homes[NAMES[1]].ledger()
+        ledger.revoke(world.treaty)
+        ledger.close()
+
+        async def train():
+            await world.prepare()
+            async with world.agents(*NAMES[:2]):
+                await world.training().run()
+
+        with pytest.raises(TreatyError, match="River Bank refuses round 1"):
+            run(train(), 60.0)
+        assert world.given()[NAMES[2]] == 0
+
+
 def test_an_asynchronous_training_ends_when_nobody_has_an_answer_left(tmp_path):
     text = treaty_text("one-at-a-time", 20).replace("epsilon = 1.0", "epsilon = 1.0\nanswers = 2")
     with _world(tmp_path, text) as world:

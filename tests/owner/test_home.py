@@ -112,7 +112,7 @@ def test_records_that_changed_stop_the_owner(home, data):
 def test_without_a_policy_nothing_is_answered(home, data):
     home.ratify(home.offer(DOCUMENT, NAMES[0], 1.0, data), data)
     home.policy_file.unlink()
-    with pytest.raises(TreatyError, match="there is no policy; nothing is answered without"):
+    with pytest.raises(TreatyError, match="there is no policy, and nothing is answered without"):
         home.open()
     with pytest.raises(TreatyError, match="there is no policy"):
         home.offer(fit(loads(treaty_text(horizon=5)), None), NAMES[0], 1.0, data)

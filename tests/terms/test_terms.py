@@ -317,6 +317,13 @@ def test_names_that_nothing_has_are_told_with_those_that_are_nearest():
     assert 'line 22: training.method: no method is called "one-at-time"' in str(caught.value)
 
 
+def test_unknown_names_are_told_beside_wrong_values():
+    text = _changed(**{"one-at-a-time": "one-at-time", "horizon = 50": "horizon = 0"})
+    with pytest.raises(TreatyError, match="2 things are wrong") as caught:
+        loads(text)
+    assert 'training.method: no method is called "one-at-time"' in str(caught.value)
+
+
 def test_lines_of_keys():
     text = 'a = 1\n["b c"]\nd.e = 2\n[[f]]\ng = 1\n[[f]]\n  g = 2 # h = 3\n[x.y]\nz = 1'
     assert lines_of(text) == {

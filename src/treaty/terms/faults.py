@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from treaty.errors import TreatyError, nearest
 from treaty.losses import Loss, loss_named
+from treaty.losses.registry import SHIPPED
 from treaty.plans.plan import method_named
 from treaty.privacy import Budget, mechanism_named
 from treaty.records import Target
@@ -165,6 +166,28 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
     elif get_origin(annotation) is not None or isinstance(annotation, UnionType | type(Union)):
         for part in get_args(annotation):
             yield from _models(part)
+
+
+def unknown_names(data: Mapping[str, Any]) -> list[Fault]:
+    """Return the names of methods, mechanisms and losses that nothing is called, in a treaty as written.
+
+    A loss of one's own is not looked up: that would run its code.
+    """
+    named: list[tuple[tuple[str, str], Callable[[str], object]]] = [
+        (("loss", "name"), lambda name: ":" in name or name in SHIPPED or loss_named(name)),
+        (("training", "method"), method_named),
+        (("training", "mechanism"), mechanism_named),
+    ]
+    found: list[Fault] = []
+    for (table, key), look in named:
+        inside: Any = data.get(table)
+        name = inside.get(key) if isinstance(inside, Mapping) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        if isinstance(name, str):
+            try:
+                look(name)
+            except TreatyError as error:
+                found.append(Fault((table, key), str(error)))
+    return found
 
 
 def faults(treaty: Treaty, written: Sequence[str]) -> list[Fault]:

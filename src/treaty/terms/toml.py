@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from treaty.errors import TreatyError
 from treaty.plain import Plain, parse_toml, text_of
 from treaty.terms.document import VERSION, Treaty
-from treaty.terms.faults import faults, faults_of, shown, told
+from treaty.terms.faults import faults, faults_of, shown, told, unknown_names
 
 LARGEST_DICTIONARY = 1 << 28
 """Bytes of a dictionary beside a treaty."""
@@ -54,7 +54,8 @@ def _validated(text: str, path: Path | None, where: str) -> Treaty:
     try:
         treaty = Treaty.model_validate(data)
     except ValidationError as error:
-        raise TreatyError(told(where, text, faults_of(error))) from error
+        wrong = [*faults_of(error), *unknown_names(data)]
+        raise TreatyError(told(where, text, wrong)) from error
     except (ValueError, ArithmeticError, RecursionError) as error:
         if isinstance(error, TreatyError):
             raise
