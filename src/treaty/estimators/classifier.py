@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import (
 )
 
 from treaty.arrays import FloatArray
-from treaty.estimators.estimator import TARGET, TreatyEstimator
+from treaty.estimators.estimator import TARGET, TreatyEstimator, check_known
 from treaty.records import Target
 
 
@@ -51,6 +51,8 @@ class TreatyClassifier(ClassifierMixin, TreatyEstimator):
                 "Only binary classification is supported. Two labels are needed, not "
                 f"{len(self.classes_)} class(es)"
             )
+        if X_public is not None:
+            check_known("y_public", y_public)
         public = None if X_public is None else (X_public, self._places(np.asarray(y_public)))
         target = Target(column=TARGET, labels=("0", "1"))
         self._fitted_to(rows, self._places(labels), groups, public, target)

@@ -64,13 +64,12 @@ class TreatyEstimator(BaseEstimator):
     ) -> None:
         """Train on rows whose targets are numbers that `target` can encode."""
         self._check_budgets()
-        _check_known("y", y)
+        check_known("y", y)
         frame = self._frame(X, y)
         who = [EVERYBODY] * len(frame) if groups is None else _names(groups)
         if len(who) != len(frame):
             raise ValueError(f"groups has {len(who)} entries, and X has {len(frame)} rows")
         if public is not None:
-            _check_known("y_public", public[1])
             _check_same_columns(frame.columns, self._frame(*public).columns)
         frame = frame.with_columns(pl.Series(GROUP, who))
         owners = FrameSource(frame).owners(GROUP)
@@ -207,7 +206,7 @@ def _names(groups: Any) -> list[str]:
     return [str(name) for name in np.asarray(groups)]
 
 
-def _check_known(name: str, values: Any) -> None:
+def check_known(name: str, values: Any) -> None:
     """Refuse targets that are missing, with the first place."""
     missing = _missing(pl.Series(name, np.asarray(values).ravel().tolist(), strict=False))
     if missing is not None:

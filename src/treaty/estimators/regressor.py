@@ -8,7 +8,7 @@ from sklearn.base import RegressorMixin
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
-from treaty.estimators.estimator import TARGET, TreatyEstimator
+from treaty.estimators.estimator import TARGET, TreatyEstimator, check_known
 from treaty.records import Target
 from treaty.terms.proposing import outward
 
@@ -65,6 +65,7 @@ class TreatyRegressor(RegressorMixin, TreatyEstimator):
             target = Target(column=TARGET, bounds=(float(low), float(high)))
             self._fitted_to(rows, numbers, groups, None, target)
             return self
+        check_known("y_public", y_public)
         target = Target(column=TARGET, bounds=outward(np.asarray(y_public, float)))
         self._fitted_to(rows, numbers, groups, (X_public, y_public), target)
         return self
