@@ -85,7 +85,7 @@ def _break_even(axes: "Axes", worth: Worth, epsilons: FloatArray) -> None:
         xlabel="privacy budget ε of every owner",
         ylabel=f"number of owners, {size:,.0f} records each",
     )
-    headline(axes, "Blue: one model together\nbeats each alone (★ the treaty)")
+    headline(axes, "Blue: one model together beats each\nalone; grey: it does not (★ the treaty)")
 
 
 def _prices(axes: "Axes", worth: Worth, epsilons: FloatArray, axis: ErrorAxis) -> None:
@@ -98,7 +98,7 @@ def _prices(axes: "Axes", worth: Worth, epsilons: FloatArray, axis: ErrorAxis) -
         granted = np.array([budgets[name] for name in worth.names])
         noise = worth.noise * (epsilons / granted) ** 2
         psi.append(float(replace(worth, noise=noise).psi(np.ones((1, len(granted))))[0]))
-    axes.plot(spend, axis.of_all(np.array(psi)), color=BLUE, label="together, ε bought well")
+    axes.plot(spend, axis.of_all(np.array(psi)), color=BLUE, label="together, ε shared out at best")
     axes.axhline(axis.of(worth.nothing), color=ORANGE, linestyle="--", label="without a coalition")
     axes.axhline(
         axis.of(0.0), color=GREY, linestyle=":", label="all records in one place, no privacy"
@@ -107,7 +107,7 @@ def _prices(axes: "Axes", worth: Worth, epsilons: FloatArray, axis: ErrorAxis) -
     axes.set(xlabel="sum of all owners' ε, at one price")
     axes.set_ylabel(axis.short)
     headline(axes, "What more budget buys")
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(fontsize=8, framealpha=0.9, edgecolor="none")
     axes.grid(alpha=0.3)
 
 

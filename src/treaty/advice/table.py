@@ -49,10 +49,11 @@ def render(advice: "Advice") -> Group:
         Text(f"everybody together: ψ = {advice.everybody}"),
         table,
         Text(PSI_IN_WORDS),
+        Text(IN_WORDS),
         Text(_invitation(advice)),
         Text(
-            "Weighed by precision (n²ε²) instead of by records, everybody together would reach "
-            f"{advice.with_precision_weights:.3g}."
+            "With owners weighed by (records × ε)² instead of by records, everybody together would "
+            f"reach {advice.with_precision_weights:.3g}."
         ),
     ]
     if advice.unknown:
@@ -72,6 +73,13 @@ def render(advice: "Advice") -> Group:
     if advice.evidence == "private":
         lines.append(Text("Made from private records without noise: this report must not leave."))
     return Group(*lines)
+
+
+IN_WORDS = (
+    "adds: by how much ψ would be higher without that owner. Shapley: the same on average over all "
+    "orders in which owners could join. pays by ψ: whether the shared model beats its own for all of "
+    "these records."
+)
 
 
 def _adding(advice: "Advice") -> str:

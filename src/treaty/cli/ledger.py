@@ -147,7 +147,7 @@ def _show(contents: dict[str, Any]) -> None:
         "ε spent",
         "ε left",
         "answers",
-        "",
+        "state",
     )
     for row in contents["treaties"]:
         shown.add_row(
@@ -156,7 +156,7 @@ def _show(contents: dict[str, Any]) -> None:
             f"{row['spent']:.4g}",
             f"{row['epsilon'] - row['spent']:.4g}",
             f"{row['given']:,} of {row['answers']:,}",
-            "revoked" if row["revoked"] else "",
+            "revoked" if row["revoked"] else "granted",
         )
     console.print(shown)
     _say(

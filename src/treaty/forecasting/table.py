@@ -30,8 +30,8 @@ def render(forecast: "Forecast", *, details: bool = False) -> Group:
         details: whether to add what the optimisation leaves, what noise adds, the floor and the bounds.
     """
     head = Text(
-        f"{forecast.title}\n{len(forecast.parties)} parties, {forecast.method}, T = "
-        f"{forecast.horizon}; from {forecast.stand_in_rows:,} {EVIDENCE[forecast.evidence]}; "
+        f"{forecast.title}\n{len(forecast.parties)} parties, {forecast.method}, "
+        f"{rounds(forecast.horizon)}; from {forecast.stand_in_rows:,} {EVIDENCE[forecast.evidence]}; "
         + told_apart(forecast.alike)
     )
     own = [own_view(forecast.owners), Text("")] if forecast.owners else []
@@ -46,6 +46,11 @@ def render(forecast: "Forecast", *, details: bool = False) -> Group:
     if details:
         parts += _details(forecast)
     return Group(*parts)
+
+
+def rounds(horizon: int) -> str:
+    """Say over how many rounds is trained."""
+    return "one round" if horizon == 1 else f"{horizon:,} rounds"
 
 
 def _models(forecast: "Forecast") -> Table:

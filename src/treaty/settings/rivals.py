@@ -10,9 +10,9 @@ from treaty.terms import Treaty
 from treaty.terms.document import PartyTerms
 
 PAPERS = (
-    ("W-1: shrinking steps, T = 100", "shrinking-steps", 100),
-    ("W-2: averaged sub-gradient, T = 100", "averaged-subgradient", 100),
-    ("F-1: one at a time, T = 1,000", "one-at-a-time", 1000),
+    ("the papers' shrinking steps (W-1), 100 rounds", "shrinking-steps", 100),
+    ("the papers' averaged steps (W-2), 100 rounds", "averaged-subgradient", 100),
+    ("the papers' one owner at a time (F-1), 1,000 rounds", "one-at-a-time", 1000),
 )
 """The papers' algorithms, at the horizons they use."""
 RIDGE = 1e-5
