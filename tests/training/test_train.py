@@ -80,6 +80,11 @@ def test_every_loss_with_every_method(files, loss, method):
     report = t.train(_assembly(files, _treaty(loss, method, epsilon=1e4, horizon=60)))
     assert report.together < 0.5 * report.nothing
     assert report.public_only is not None
+    known = report.assembly.public
+    assert known is not None
+    stick = t.yardstick(report.assembly.plan.problem, report.assembly.risks)
+    tried = [float(stick.relative(known.model(b).theta)) for b in ("public", "tuned")]
+    assert report.public_only == pytest.approx(min(tried))
     assert set(report.alone) == {"east", "west"}
     asked = sum(report.answers.values())
     assert asked == (60 if method == "one-at-a-time" else 2 * 59)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
-from treaty.fitness import Risk
+from treaty.fitness import Risk, Yardstick
 from treaty.learners import Survey, survey
 from treaty.models import Model
 from treaty.plans import Plan
@@ -40,12 +40,12 @@ class Assembly:
         names = some(list(self.risks))
         return f"Assembly({self.treaty.title!r}, records of {names})"
 
-    @property
-    def public_theta(self) -> FloatArray | None:
-        """The model of the public rows as training begins there: with a ridge, if the treaty says so."""
+    def psi_public_only(self, stick: Yardstick) -> float | None:
+        """Return ψ of the model of the public rows, tuned or not, whichever is better."""
         if self.public is None:
             return None
-        return self.public.model("tuned" if self.plan.begin == "tuned" else "public").theta
+        models = (self.public.model("public"), self.public.model("tuned"))
+        return min(float(stick.relative(model.theta)) for model in models)
 
     def model(self, theta: FloatArray) -> Model:
         """Return θ as a model that can leave."""

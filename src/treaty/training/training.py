@@ -43,7 +43,8 @@ class Training(Shown):
         model: the trained model.
         together: ψ of the trained model.
         alone: ψ of each owner's own model.
-        public_only: ψ of the model of the public rows, if there are any.
+        public_only: ψ of the model of the public rows, tuned or not, whichever is better, if there are
+            any.
         nothing: ψ of the best constant.
         best: f(θ*), without privacy.
         spent: the ε each owner has spent.
@@ -153,12 +154,11 @@ def _trained(
     def psi(theta: FloatArray) -> float:
         return float(stick.relative(theta))
 
-    public = assembly.public_theta
     return Training(
         model=assembly.model(theta),
         together=psi(theta),
         alone={name: psi(model_alone(problem, r)) for name, r in assembly.risks.items()},
-        public_only=None if public is None else psi(public),
+        public_only=assembly.psi_public_only(stick),
         nothing=psi(best_constant(problem, stick.union)),
         best=stick.best.value,
         spent={name: float(epsilon_spent(ledger, treaty)) for name, ledger in ledgers.items()},
@@ -172,13 +172,10 @@ def _trained(
 def rivals_of(assembly: Assembly, stick: Yardstick) -> dict[str, float]:
     """Return ψ of what there is without training together, by what it is called."""
     problem = assembly.plan.problem
-    models: dict[str, FloatArray] = {}
-    public = assembly.public_theta
-    if public is not None:
-        models["the public rows only"] = public
-    models["a constant guess"] = best_constant(problem, stick.union)
+    public = assembly.psi_public_only(stick)
+    found = {} if public is None else {"the public rows only": public}
+    found["a constant guess"] = float(stick.relative(best_constant(problem, stick.union)))
     alone = [float(stick.relative(model_alone(problem, r))) for r in assembly.risks.values()]
-    found = {name: float(stick.relative(theta)) for name, theta in models.items()}
     return {**found, "one owner's own model, median": float(np.median(alone))}
 
 
