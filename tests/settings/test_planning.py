@@ -86,9 +86,9 @@ def _trained(judge, treaty, held, seed):
 
 def test_dates_stay_where_they_tell_something_and_only_those_parts():
     days = pl.date_range(date(2022, 1, 1), date(2023, 12, 31), eager=True).sample(
-        600, with_replacement=True, seed=0
+        600, with_replacement=True, seed=3
     )
-    rows = _rows(600, 2).with_columns(day=days)
+    rows = _rows(600, 3).with_columns(day=days)
     column = Date(kind="date", parts=("year", "month", "weekday"), years=(2021, 2024))
     draft = _draft().model_copy(update={"features": {**_draft().features, "day": column}})
     keep = ("bounds", "knots", "categories", "basis", "rounds", "weights")

@@ -19,7 +19,7 @@ MOST_ROUNDS = 100
 class BlendedStep(Learner):
     """Everybody is asked at the public model θ₀; then one step, as long as the answer deserves.
 
-        θ ← Π_Θ[θ − ΣH(HΣH + V)⁻¹(ḡ − ḡ₀)],   Σ ← Σ − ΣH(HΣH + V)⁻¹HΣ
+        θ ← Π_Θ[θ − ΣHᵀ(HΣHᵀ + V)⁻¹(ḡ − ḡ₀)],   Σ ← Σ − ΣHᵀ(HΣHᵀ + V)⁻¹HΣ
 
     ḡ is the owners' mean answer, and ḡ₀ what it would be if θ were the best model (0, but for what
     clipping does to the public rows' own gradients): their difference is H(θ − θ*). Σ is how far θ may
@@ -78,7 +78,9 @@ class BlendedStep(Learner):
         assert view is not None
         # On one thread: told the same, it comes to the same model however many cores there are.
         with on_one_thread():
-            step = (answer - view.answer) @ self._blends[0][self.round - 1].T
+            # What answers are less because they are asked elsewhere than at θ₀ is known, not learnt.
+            known = (self.model - self.brief.begin) @ (view.bends - view.curvature).T
+            step = (answer - view.answer - known) @ self._blends[0][self.round - 1].T
         self.model = self.problem.project(self.model - step)
         self.round += 1
 
@@ -97,7 +99,7 @@ class BlendedStep(Learner):
 
     @cached_property
     def _blends(self) -> tuple[list[FloatArray], FloatArray]:
-        """ΣH(HΣH + V)⁻¹ of every round, each of shape (p, p), and what is left of Σ after the last."""
+        """ΣHᵀ(HΣHᵀ + V)⁻¹ of every round, each of shape (p, p), and what is left of Σ after the last."""
         view, brief = self.brief.public, self.brief
         assert view is not None
         p, bends, left = len(view.curvature), view.curvature, view.covariance
@@ -105,7 +107,7 @@ class BlendedStep(Learner):
         lasting += brief.horizon * (view.scatter / brief.records + view.doubt)
         blends: list[FloatArray] = []
         for _ in range(brief.horizon):
-            through = left @ bends
+            through = left @ bends.T
             total = (
                 bends @ through
                 + lasting

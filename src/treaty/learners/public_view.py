@@ -17,6 +17,7 @@ NARROW = 1e-3
 """The least standard deviation of a score: below it, a difference quotient is the slope."""
 MOST_FITTED = 0.9
 """A model of m rows is taken to have used up at most this share of them."""
+TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,11 +26,11 @@ class PublicView:
 
     Args:
         covariance: of θ* − θ₀, since θ₀ was found on few rows, shape (p, p).
-        curvature: by how much the gradient of f at θ₀, as owners answer it, moves with θ₀ − θ*, shape
-            (p, p); where that bends, on average over all θ* that may be.
+        curvature: by how much an answer at θ₀ is expected to lie off `answer` for θ₀ − θ*, shape (p, p);
+            where that bends, on average over all θ* that may be.
+        bends: by how much answers move with the θ that they are asked at, shape (p, p).
         scatter: the covariance of one record's clipped gradient at θ₀, shape (p, p).
-        answer: what owners are expected to answer at θ₀: where gradients are clipped, by how much that
-            moves the public rows' own mean gradient; where it bends, what that does on average.
+        answer: what owners would answer at θ₀ if it were the best model.
         doubt: the covariance of the error in that: what clipping does is known from m rows only.
         whole: the curvature of the mean loss that fitness is measured with, shape (p, p).
         rows: from how many rows the curvature is known: m, or fewer where a few rows make up most of it.
@@ -37,6 +38,7 @@ class PublicView:
 
     covariance: FloatArray
     curvature: FloatArray
+    bends: FloatArray
     scatter: FloatArray
     answer: FloatArray
     doubt: FloatArray
@@ -67,8 +69,9 @@ def view_of(
     A model that minimises the mean loss and ½(θ − a)ᵀK(θ − a) over m rows lies about the optimum with
     covariance (c/m)(H + K)⁻¹(H + K − λI)(H + K)⁻¹, where the covariance of one record's gradient is
     about c times the curvature H. λ is the problem's own ridge, which the optimum has as well; what K
-    is beyond it stands for what was believed before. c is raised for what the model has fitted already:
-    (1 − k/m)⁻² with k = tr((H + K)⁻¹H), as generalised cross-validation does.
+    is beyond it, in directions where it is, stands for what was believed before. c is raised for what
+    the model has fitted already: (1 − k/m)⁻² with k = tr((H + K)⁻¹H), as generalised cross-validation
+    does.
 
     Args:
         problem: what is learnt; its loss is the clipped one that owners answer with.
@@ -82,7 +85,7 @@ def view_of(
     size = float(np.trace(curvature)) / len(curvature)
     # In a direction that no public row has, as much is known as one row would tell.
     one_row = size / m * np.eye(len(curvature))
-    inverse = np.linalg.inv(curvature + pull + one_row)
+    inverse = np.asarray(np.linalg.inv(curvature + pull + one_row), dtype=np.float64)
     mean = public.gradient(theta)
     scatter = public.gradient_covariance(theta) - np.outer(mean, mean)
     used = float(np.trace(inverse @ curvature))
@@ -90,40 +93,107 @@ def view_of(
     ratio /= (1 - min(used / public.n, MOST_FITTED)) ** 2
     answered = public.with_loss(problem.loss)
     clipped = answered.gradient(theta)
-    chance = curvature + pull + one_row - problem.ridge * np.eye(len(theta))
-    covariance = np.asarray(ratio / m * inverse @ chance @ inverse, dtype=np.float64)
-    bends, shift, known_from = _moves(problem, public, theta, covariance)
+    values, vectors = np.linalg.eigh(pull - problem.ridge * np.eye(len(theta)))
+    beyond = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    covariance = np.asarray(
+        ratio / m * inverse @ (curvature + one_row + beyond) @ inverse, dtype=np.float64
+    )
+    told = _through_clips if not _gives_chances(problem) else _through_chances
+    found = told(problem, public, theta, inverse, covariance)
     return PublicView(
         covariance=covariance,
-        curvature=bends + problem.ridge * np.eye(len(theta)),
+        curvature=found.curvature,
+        bends=found.bends,
         scatter=answered.gradient_covariance(theta) - np.outer(clipped, clipped),
-        answer=clipped - mean - problem.ridge * theta + shift,
-        doubt=_doubt(problem, public, theta, bends @ inverse) / m,
+        answer=clipped - found.without,
+        doubt=found.doubt / m,
         whole=curvature,
-        rows=known_from * m / public.n,
+        rows=found.rows * m / public.n,
     )
 
 
-def _moves(
-    problem: Problem, public: Risk, theta: FloatArray, covariance: FloatArray
-) -> tuple[FloatArray, FloatArray, float]:
-    """Return by how much answers at θ₀ move with θ₀ − θ*, what they do on average, and of how many rows.
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """What answers tell of θ₀ − θ*.
 
-    For most losses that is the curvature of the clipped loss, and nothing. For logistic loss the
-    curvature at θ₀ is none to go by: a record that θ₀ is sure of has next to none, and a step as long as
-    that deserves is far too long. But a model gives probabilities of labels: if θ* is the best one, a
-    record has the positive label with probability q(xᵀθ*), and its mean clipped gradient at θ₀ follows.
-    θ* is about normal around θ₀, so that z = xᵀθ* is, and by Stein's lemma the best line through
-    what q does is E[q(z)(z − xᵀθ₀)]/Var(z), as in a filter that is linearised statistically. Where a
-    label is rare a few records make up most of that, and it is known from no more than these.
+    Args:
+        curvature: see `PublicView`.
+        bends: see `PublicView`.
+        without: what the public rows' own mean answer at θ₀ would be less, if θ₀ were the best model.
+        doubt: the covariance of one row's error in that.
+        rows: of how many rows the curvature is known.
+    """
+
+    curvature: FloatArray
+    bends: FloatArray
+    without: FloatArray
+    doubt: FloatArray
+    rows: float
+
+
+def _through_clips(
+    problem: Problem, public: Risk, theta: FloatArray, inverse: FloatArray, covariance: FloatArray
+) -> _Told:
+    """Return what clipped gradients tell, of a loss whose curvature at θ₀ is one to go by.
+
+    Owners' and public rows' mean answers at θ₀ differ by chance alone, whatever θ* is: by −e of chance
+    in the public rows' clipped gradients, as long as owners have many more records. θ₀ is off by chance
+    in their whole gradients, E = (ḡ + λθ₀) − (H + λI)(θ₀ − θ*), ḡ their mean at θ₀. Long gradients are
+    what is clipped, and chance in them shows in the clipped ones as well, but for less than it is: the
+    best line is e = βE, and what it leaves over is independent of θ₀ − θ*. So β(H + λI), and not the
+    curvature of the clipped loss, is what answers tell of θ₀ − θ*; where nothing is clipped β is 1.
+
+    β is a matrix, as least squares over the public rows has it. Where these are few for so many columns
+    it is shrunk towards one number, in the metric (H + K)⁻¹, by as much as a model of them is fitted to
+    chance: tr((H + K)⁻¹H)/m.
+    """
+    bends = public.with_loss(smoothed(problem.loss)).hessian(theta)
+    curvature = curvature_of(problem, public, theta)
+    whole = curvature + problem.ridge * np.eye(len(theta))
+    mean = public.gradient(theta) + problem.ridge * theta
+    if problem.loss is problem.fitness_loss:
+        return _Told(whole, bends, mean, np.zeros_like(whole), public.n)
+    gradients, clipped = _row_by_row(problem, public, theta)
+    gradients, clipped = gradients - gradients.mean(axis=0), clipped - clipped.mean(axis=0)
+    spread, shared = gradients.T @ gradients, clipped.T @ gradients
+    fitted = min(float(np.trace(inverse @ curvature)) / public.n, MOST_FITTED)
+    size = max(float(np.sum(inverse * spread)), TINY)
+    alike = float(np.sum(inverse * shared)) / size
+    metric = size / float(np.trace(inverse @ whole)) * whole
+    steady = (
+        spread + fitted * metric + 1e-9 * float(np.trace(metric)) / len(whole) * np.eye(len(whole))
+    )
+    beyond = np.asarray(np.linalg.solve(steady, (shared - alike * spread).T), dtype=np.float64)
+    shown = alike * np.eye(len(whole)) + beyond.T
+    left = (clipped - gradients @ shown.T) / (1 - fitted)
+    return _Told(shown @ whole, bends, shown @ mean, left.T @ left / len(left), public.n)
+
+
+def _gives_chances(problem: Problem) -> bool:
+    """Whether a model gives probabilities of labels."""
+    loss = problem.fitness_loss
+    return (loss.loss if isinstance(loss, Weighted) else loss).name == Logistic.name
+
+
+def _through_chances(
+    problem: Problem, public: Risk, theta: FloatArray, inverse: FloatArray, covariance: FloatArray
+) -> _Told:
+    """Return what answers tell of a model that gives probabilities of labels.
+
+    For logistic loss the curvature at θ₀ is none to go by: a record that θ₀ is sure of has next to none,
+    and a step as long as that deserves is far too long. But if θ* is the best model, a record has the
+    positive label with probability q(xᵀθ*), and its mean clipped gradient at θ₀ follows. θ* is about
+    normal around θ₀, so that z = xᵀθ* is, and by Stein's lemma the best line through what q does is
+    E[q(z)(z − xᵀθ₀)]/Var(z), as in a filter that is linearised statistically. Where a label is rare a
+    few records make up most of that, and it is known from no more than these.
+
+    Chance ε in the mean gradient of the public rows moves θ₀ by H⁻¹ε, and the mean answer there by
+    H_c H⁻¹ε, H_c being that line. But it is chance in their clipped gradients that the mean answer of
+    public rows is off by; the difference is nobody's knowledge.
 
     References:
         Särkkä: Bayesian Filtering and Smoothing, 2013, chapter 5.
     """
-    loss = problem.fitness_loss
-    if (loss.loss if isinstance(loss, Weighted) else loss).name != Logistic.name:
-        bends = public.with_loss(smoothed(problem.loss)).hessian(theta)
-        return bends, np.zeros_like(theta), public.n
     if not isinstance(public, RowRisk):
         raise TreatyError("what other labels would do to answers is told by the rows one by one")
     x = dense(public.x)
@@ -142,8 +212,26 @@ def _moves(
     # rows are alike.
     alike = float(np.sum(bends * covariance)) * float(np.trace(bends))
     uneven = float((bend * wide) ** 2 @ np.einsum("ij,ij->i", x, x)) / public.n
-    known_from = public.n * min(1.0, alike / uneven) if uneven > 0 else float(public.n)
-    return bends, (more * (yes - no)) @ x / len(x), known_from
+    rows = public.n * min(1.0, alike / uneven) if uneven > 0 else float(public.n)
+    shift = np.asarray((more * (yes - no)) @ x / len(x), dtype=np.float64)
+    doubt = np.zeros_like(bends)
+    if problem.loss is not problem.fitness_loss:
+        gradients, clipped = _row_by_row(problem, public, theta)
+        doubt = np.cov(clipped - gradients @ (bends @ inverse).T, rowvar=False, ddof=0)
+    curvature = bends + problem.ridge * np.eye(len(theta))
+    without = public.gradient(theta) + problem.ridge * theta - shift
+    return _Told(curvature, curvature, without, doubt, rows)
+
+
+def _row_by_row(problem: Problem, public: Risk, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return every public row's gradient at θ₀, and the same clipped."""
+    if not isinstance(public, RowRisk):
+        raise TreatyError("what clipping does to public rows is told by the rows one by one")
+    x, targets = dense(public.x), public.y[:, None]
+    scores = x @ theta[:, None]
+    return public.loss.on(x).slope(scores, targets) * x, problem.loss.on(x).slope(
+        scores, targets
+    ) * x
 
 
 def _chances(problem: Problem, scores: FloatArray) -> FloatArray:
@@ -154,22 +242,3 @@ def _chances(problem: Problem, scores: FloatArray) -> FloatArray:
     loss = problem.fitness_loss
     yes, no = (loss.slope(scores, np.full_like(scores, label)) for label in (1.0, -1.0))
     return no / (no - yes)
-
-
-def _doubt(problem: Problem, public: Risk, theta: FloatArray, passed: FloatArray) -> FloatArray:
-    """Return the covariance, over public rows, of a clipped gradient less what is made of the whole one.
-
-    Chance ε in the mean gradient of the public rows moves θ₀ by H⁻¹ε, and the mean answer there by
-    H_c H⁻¹ε, H_c the curvature of the clipped loss. But it is chance in their clipped gradients that the
-    mean answer of public rows is off by; the difference is nobody's knowledge.
-    """
-    if problem.loss is problem.fitness_loss:
-        return np.zeros_like(passed)
-    if not isinstance(public, RowRisk):
-        raise TreatyError("what clipping does to public rows is told by the rows one by one")
-    x, targets = dense(public.x), public.y[:, None]
-    scores = x @ theta[:, None]
-    whole = public.loss.on(x).slope(scores, targets) * x
-    cut = problem.loss.on(x).slope(scores, targets) * x
-    left = cut - whole @ passed.T
-    return np.cov(left, rowvar=False, ddof=0)
