@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 import treaty as t
 from treaty.errors import TreatyError
 from treaty.records import Date, FrameSource, Hats, Number
-from treaty.settings import plan
+from treaty.settings import expecting, plan, planning
 from treaty.settings.expecting import Judge
 from treaty.settings.levers import Categories, under, with_best_clip
 from treaty.settings.writing import planned_text
@@ -84,13 +84,16 @@ def _trained(judge, treaty, held, seed):
     return encoder, simulated_models(ready, risks, runs=3, seed=seed)
 
 
-def test_dates_stay_where_they_tell_something_and_only_those_parts():
-    days = pl.date_range(date(2022, 1, 1), date(2023, 12, 31), eager=True).sample(
-        600, with_replacement=True, seed=3
-    )
-    rows = _rows(600, 3).with_columns(day=days)
+def _dated(n, seed):
+    """Rows with a day that tells nothing, and a draft that has it."""
+    days = pl.date_range(date(2022, 1, 1), date(2023, 12, 31), eager=True)
+    rows = _rows(n, seed).with_columns(day=days.sample(n, with_replacement=True, seed=seed))
     column = Date(kind="date", parts=("year", "month", "weekday"), years=(2021, 2024))
-    draft = _draft().model_copy(update={"features": {**_draft().features, "day": column}})
+    return rows, _draft().model_copy(update={"features": {**_draft().features, "day": column}})
+
+
+def test_dates_stay_where_they_tell_something_and_only_those_parts():
+    rows, draft = _dated(600, 3)
     keep = ("bounds", "knots", "categories", "basis", "rounds", "weights")
     assert "day" not in _last(draft, rows, keep=keep).treaty.features
     spread = float(rows["y"].std())
@@ -232,6 +235,26 @@ def test_any_method_can_be_planned_and_what_is_told_of_it_comes_true(method):
         real.append(np.mean([(truth - 10 * (encoder.x(later) @ m)) ** 2 for m in models]))
         told.append(judge.expected(treaty).loss)
     assert np.mean(told) == pytest.approx(np.mean(real), rel=0.15)
+
+
+def test_what_is_clearly_worse_is_not_judged_on_all_rows(monkeypatch):
+    """Dates without their weekday are far off: two parts of the rows tell, and the same is found."""
+    rows, draft = _dated(600, 3)
+    late = rows.with_columns(y=pl.col("y") + 4.0 * (pl.col("day").dt.weekday() == 6))
+    keep = ("bounds", "knots", "categories", "basis", "rounds", "weights")
+    made: list[int] = []
+    alone = expecting.alone
+    monkeypatch.setattr(expecting, "alone", lambda *each: (made.append(1), alone(*each))[1])
+    quick = _last(draft, late, keep=keep)
+    few, made[:] = len(made), []
+    monkeypatch.setattr(planning, "CLEARLY", math.inf)
+    thorough = _last(draft, late, keep=keep)
+    assert quick.treaty == thorough.treaty
+    assert few < 0.8 * len(made)
+    (step,) = (step for step in quick.steps if step.lever == "dates")
+    (whole,) = (step for step in thorough.steps if step.lever == "dates")
+    for words, told in step.ways.items():
+        assert told == pytest.approx(whole.ways[words], rel=0.05)
 
 
 def test_what_was_found_is_forecast_on_rows_by_which_nothing_was_chosen():

@@ -1,7 +1,7 @@
 """What a treaty's model is expected to err by, out of sample and in the target's own unit."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from treaty.arrays import FloatArray
 
@@ -33,6 +33,10 @@ class Expected:
     def error(self) -> float:
         """The error in the target's own unit, or log loss."""
         return self.loss if self.labels else math.sqrt(max(self.loss, 0.0))
+
+    def worse_by(self, loss: float) -> float:
+        """Return the error if the mean loss were larger by so much."""
+        return replace(self, gain=self.gain - loss).error
 
     @property
     def interval(self) -> tuple[float, float]:

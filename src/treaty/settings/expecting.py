@@ -31,6 +31,8 @@ from treaty.terms.reading import class_weights
 PARTS = 6
 """Into so many parts public rows are cut; each is judged by models of the others. Ways are compared on
 all but the last, which what is found is forecast on."""
+GLIMPSED = 2
+"""A way that is clearly worse on so many of these parts is not judged on the others."""
 FEWEST = 50
 """So many public rows are needed to choose anything by them."""
 FEWEST_OWNERS = 3
@@ -107,8 +109,16 @@ class Judge:
         """Return what a treaty's model is expected to cost, to compare it with others."""
         return self._expected(treaty, self._compared)
 
+    def glimpsed(self, treaty: Treaty) -> Expected:
+        """Return the same on the first of these rows only."""
+        return self._expected(treaty, self._compared[:GLIMPSED])
+
+    def gain(self, treaty: Treaty) -> float:
+        """Return by how much training is expected to lower the mean loss below the public model's."""
+        return self._gained(treaty)[0]
+
     def foreseen(self, treaty: Treaty) -> Expected:
-        """Return the same on rows by which nothing was chosen: a forecast of what has been found.
+        """Return what `expected` does on rows by which nothing was chosen: a forecast of what is found.
 
         Where rows are of so few owners that none of them can be set aside, on all rows.
         """
@@ -133,8 +143,8 @@ class Judge:
         return MEASURES["auc"].of(labels, labels * margins)
 
     def _expected(self, treaty: Treaty, parts: range) -> Expected:
+        gain, excess = self._gained(treaty)
         with on_one_thread():
-            gain, excess = self._gain(treaty)
             losses = np.concatenate([self._held_out(treaty, part) for part in parts])
             # Models that judge are of fewer rows than the public model: their excess is larger.
             return Expected(losses - excess / (self.parts - 1), gain, treaty.target.bounds is None)
@@ -175,8 +185,15 @@ class Judge:
 
         return self._once(("rows", *_shape(treaty)), read)
 
-    def _gain(self, treaty: Treaty) -> tuple[float, float]:
+    def _gained(self, treaty: Treaty) -> tuple[float, float]:
         """Return by how much training lowers the mean loss, and the public model's excess."""
+        with on_one_thread():
+            return self._once(
+                ("gain", treaty.model_dump_json(exclude={"title", "fitted"})),
+                lambda: self._gain(treaty),
+            )
+
+    def _gain(self, treaty: Treaty) -> tuple[float, float]:
         found = self.surveyed(treaty)
         ready = plan_of(self.in_place(treaty)).informed_by(found)
         theta, view = found.model(_about(treaty)).theta, found.view(_about(treaty))
@@ -187,10 +204,7 @@ class Judge:
         curvature = curvature + found.problem.ridge * np.eye(len(theta))
         excess, unit = 0.5 * float(np.sum(curvature * view.covariance)), in_unit(treaty)
         if ready.method != BlendedStep.name:
-            cost = self._once(
-                ("cost", treaty.model_dump_json(exclude={"title", "fitted"})),
-                lambda: rehearsed_cost(ready, found.risk, theta, view.covariance, self.seed),
-            )
+            cost = rehearsed_cost(ready, found.risk, theta, view.covariance, self.seed)
             return (excess - cost - kept_out) * unit, excess * unit
         learner = ready.learner()
         assert isinstance(learner, BlendedStep)

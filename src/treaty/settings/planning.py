@@ -33,6 +33,8 @@ from treaty.terms import Treaty
 
 NOTHING = 0.001
 """A share of the loss that is not worth a longer treaty."""
+CLEARLY = 3.0
+"""A way that is worse by so many standard errors on the first rows is not judged on the others."""
 PASSES = 2
 """How often every lever is tried: what is best for one depends on the others."""
 
@@ -219,7 +221,10 @@ class _Search:
         ways: dict[str, float | str] = {}
         for option in lever.options(best.treaty, self._judge):
             try:
-                candidate = self.with_clip(option.treaty)
+                candidate = self.with_clip(option.treaty, best)
+            except _Hopeless as error:
+                ways[option.words] = error.expected
+                continue
             except TreatyError as error:  # some ways do not go with these rows, or with the time
                 ways[option.words] = str(error)
                 continue
@@ -238,16 +243,42 @@ class _Search:
         step = Step(lever.name, lever.line, option.words, before, after, ways)
         return replace(candidate, steps=(*best.steps, step))
 
-    def with_clip(self, treaty: Treaty) -> Candidate:
-        """Return a treaty with its best clip, and what is expected of it, if there is time."""
+    def with_clip(self, treaty: Treaty, best: Candidate | None = None) -> Candidate:
+        """Return a treaty with its best clip, and what is expected of it, if there is time.
+
+        Args:
+            treaty: the treaty.
+            best: the best so far. What is clearly worse on the first rows is not judged on the others.
+        """
         start = time.monotonic()
         size = len(encoded_columns(self._judge.fitted(treaty).features)) ** 2
         if start + self._pace * size > self._judge.end:
             raise OutOfTime("there is no time left to judge this")
         clipped, share = with_best_clip(treaty, self._judge)
+        if best is not None:
+            self._glimpse(clipped, best)
         found = Candidate(clipped, self._judge.expected(clipped), share)
         self._pace = max(self._pace, (time.monotonic() - start) / size)
         return found
+
+    def _glimpse(self, treaty: Treaty, best: Candidate) -> None:
+        """Refuse what is clearly worse than the best on the first rows, and by more than a trifle."""
+        beside = self._judge.glimpsed(best.treaty)
+        apart, error = self._judge.glimpsed(treaty).above(beside)
+        if apart > max(CLEARLY * error, NOTHING * beside.loss):
+            raise _Hopeless(best.expected.worse_by(apart))
+
+
+class _Hopeless(TreatyError):
+    """A way is clearly worse than the best so far.
+
+    Args:
+        expected: its expected error, as the first rows tell it.
+    """
+
+    def __init__(self, expected: float) -> None:
+        super().__init__("clearly worse on the first rows")
+        self.expected = expected
 
 
 def _as_good(candidate: Candidate, lowest: Candidate, lever: Lever) -> bool:

@@ -26,7 +26,7 @@ def with_best_clip(treaty: Treaty, judge: Judge) -> tuple[Treaty, float]:
         if clip <= 0:
             continue
         changed = treaty.model_copy(update={"loss": treaty.loss.model_copy(update={"clip": clip})})
-        loss = judge.expected(changed).loss
-        if best is None or loss < best[0]:
-            best = (loss, changed, float(np.mean(sizes <= clip)))
+        gain = judge.gain(changed)
+        if best is None or gain > best[0]:
+            best = (gain, changed, float(np.mean(sizes <= clip)))
     return (treaty, 1.0) if best is None else best[1:]
