@@ -98,8 +98,10 @@ def view_of(
     covariance = np.asarray(
         ratio / m * inverse @ (curvature + one_row + beyond) @ inverse, dtype=np.float64
     )
-    told = _through_clips if not _gives_chances(problem) else _through_chances
-    found = told(problem, public, theta, inverse, covariance)
+    if _gives_chances(problem):
+        found = _through_chances(problem, public, theta, inverse, covariance)
+    else:
+        found = _through_clips(problem, public, theta, inverse)
     return PublicView(
         covariance=covariance,
         curvature=found.curvature,
@@ -131,9 +133,7 @@ class _Told:
     rows: float
 
 
-def _through_clips(
-    problem: Problem, public: Risk, theta: FloatArray, inverse: FloatArray, covariance: FloatArray
-) -> _Told:
+def _through_clips(problem: Problem, public: Risk, theta: FloatArray, inverse: FloatArray) -> _Told:
     """Return what clipped gradients tell, of a loss whose curvature at θ₀ is one to go by.
 
     Owners' and public rows' mean answers at θ₀ differ by chance alone, whatever θ* is: by −e of chance
