@@ -245,6 +245,20 @@ def test_how_far_a_public_model_is_off_is_as_computed():
     np.testing.assert_allclose(np.diag(measured), np.diag(expected), rtol=0.25)
 
 
+def test_a_model_with_less_of_a_ridge_than_the_problem_is_off_by_chance_alone():
+    """By hand for one column: c/m·H/(H + K)² where K is less than λ, and not H + K − λ, below 0 here."""
+    shape = problem(Squared(), 1, ridge=8.0, theta_max=100.0)
+    random = np.random.default_rng(0)
+    x = np.ones((200, 1))
+    rows = RowRisk(Squared(), x, 0.5 + 0.1 * random.standard_normal(200))
+    theta = np.array([0.5])
+    view = view_of(shape, rows, theta, np.array([[0.5]]))
+    gradient = 2 * (0.5 - rows.y)  # H = 2, K = 0.5; one row more of curvature 2
+    inverse = 1 / (2 + 0.5 + 2 / 200)
+    ratio = gradient.var() / 2 / (1 - 2 * inverse / 200) ** 2
+    assert view.covariance[0, 0] == pytest.approx(ratio / 200 * inverse**2 * (2 + 2 / 200))
+
+
 def test_it_needs_public_rows_and_few_rounds():
     with pytest.raises(TreatyError, match="begins at a model of public rows"):
         plan(Squared(), "blended-step", begin="zero").learner()
