@@ -89,7 +89,17 @@ class Case:
         return pooled(list(risks))
 
     def _moments(self, settled: Treaty) -> Moments:
-        """Return the moments of all owners' rows, targets not clamped."""
+        """Return the moments of all owners' rows, targets not clamped; once for every dictionary."""
+        columns = settled.model_dump_json(include={"features", "target", "fitted"})
+        if columns not in self._known:
+            self._known[columns] = self._moments_of(settled)
+        return self._known[columns]
+
+    @cached_property
+    def _known(self) -> dict[str, Moments]:
+        return {}
+
+    def _moments_of(self, settled: Treaty) -> Moments:
         centre, scale = settled.target.scaling
         truth = as_numbers(settled.target.column, self.rows[settled.target.column], Counts())
         return Moments.of([(encoder_of(settled).x(self.rows), (truth - centre) / scale)])
