@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import r2_score
 from sklearn.model_selection import cross_val_score
@@ -18,8 +19,8 @@ from treaty.errors import TreatyError
 
 @parametrize_with_checks(
     [
-        t.TreatyRegressor(math.inf, bounds=(-100, 100), target_bounds=(-1000, 1000)),
-        t.TreatyClassifier(math.inf, bounds=(-20, 20)),
+        t.TreatyRegressor(math.inf, bounds=(-200, 200), target_bounds=(-1000, 1000)),
+        t.TreatyClassifier(math.inf, bounds=(-200, 200)),
     ]
 )
 def test_scikit_learns_own_checks(estimator, check):
@@ -128,3 +129,30 @@ def test_what_is_missing_is_told_before_anything_is_planned(change, says):
 def test_a_budget_that_is_none_is_told_in_a_sentence():
     with pytest.raises(TreatyError, match="epsilon must be above 0, not -1"):
         t.TreatyRegressor(-1.0, bounds=(0, 1), target_bounds=(0, 1)).fit([[0.0], [1.0]], [0.0, 1.0])
+
+
+def test_mistakes_are_answered_with_a_remedy():
+    x, y = np.random.default_rng(0).uniform(size=(60, 2)), np.arange(60) % 2
+    who = np.array(["a", "b"], dtype=object)[np.arange(60) % 2]
+    gone = who.copy()
+    gone[7] = math.nan
+    words = np.array(["no", "yes"], dtype=object)[y]
+    unknown = words.copy()
+    unknown[3] = None
+    model = t.TreatyClassifier(bounds=(0, 1))
+    with pytest.raises(ValueError, match="groups: entry 7 is missing: say whose every record is"):
+        model.fit(x, y, groups=gone)
+    with pytest.raises(ValueError, match="y: entry 3 is missing"):
+        model.fit(pd.DataFrame(x, columns=["a", "b"]), unknown, groups=who)
+    with pytest.raises(
+        ValueError, match=r"'Yes' is in the public rows alone; y holds 'no' and 'yes'"
+    ):
+        model.fit(x, words, X_public=x, y_public=np.array(["no", "Yes"])[y])
+    for given in ({"X_public": x}, {"y_public": y}):
+        with pytest.raises(ValueError, match="public rows have features and targets"):
+            model.fit(x, y, **given)
+    numbers = t.TreatyRegressor(bounds=(0, 1), target_bounds=(0, 1))
+    with pytest.raises(NotFittedError):
+        numbers.predict(pd.DataFrame(x, columns=["a", "b"]))
+    with pytest.raises(ValueError, match="for labels of two kinds use TreatyClassifier"):
+        numbers.fit(pd.DataFrame(x, columns=["a", "b"]), np.array(["no", "yes"])[y])

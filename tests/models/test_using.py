@@ -185,3 +185,16 @@ def _whole() -> str:
         .replace("LOSS", "squared")
         .replace("clip = 1000", "clip = 1.0")
     )
+
+
+def test_strange_rows_are_told_and_none_are_fine():
+    model, rows = _model(), _rows(60, 3)
+    assert len(model.predict(rows.head(0))) == 0
+    with pytest.raises(TreatyError, match="no rows to score"):
+        model.score(rows.head(0))
+    with pytest.warns(UserWarning, match="age: 60 of 60 values lie outside the bounds"):
+        model.predict(rows.with_columns(age=pl.lit(36_500.0)))
+    with pytest.warns(UserWarning, match="sex: 60 of 60 values are in no listed category"):
+        model.predict(rows.with_columns(sex=pl.lit("FEMALE")))
+    with pytest.raises(TreatyError, match=r'no column "stay".*\bshoes\b'):
+        model.score(rows.drop("stay").with_columns(shoes=pl.lit(1.0)))

@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import (
 )
 
 from treaty.arrays import FloatArray
-from treaty.estimators.estimator import TARGET, TreatyEstimator, check_known
+from treaty.estimators.estimator import TARGET, TreatyEstimator, check_known, public_rows
 from treaty.records import Target
 
 
@@ -44,6 +44,7 @@ class TreatyClassifier(ClassifierMixin, TreatyEstimator):
             y_public: their labels.
         """
         rows, labels = self._checked(X, y, reset=True)
+        check_known("y", labels)
         check_classification_targets(labels)
         self.classes_: Any = np.unique(labels)
         if len(self.classes_) != 2:
@@ -51,9 +52,9 @@ class TreatyClassifier(ClassifierMixin, TreatyEstimator):
                 "Only binary classification is supported. Two labels are needed, not "
                 f"{len(self.classes_)} class(es)"
             )
-        if X_public is not None:
-            check_known("y_public", y_public)
-        public = None if X_public is None else (X_public, self._places(np.asarray(y_public)))
+        public = public_rows(X_public, y_public)
+        if public is not None:
+            public = X_public, self._places(np.asarray(y_public))
         target = Target(column=TARGET, labels=("0", "1"))
         self._fitted_to(rows, self._places(labels), groups, public, target)
         return self
@@ -61,7 +62,10 @@ class TreatyClassifier(ClassifierMixin, TreatyEstimator):
     def _places(self, y: Any) -> Any:
         strange = sorted(set(np.unique(y).tolist()) - set(self.classes_.tolist()), key=str)
         if strange:
-            raise ValueError(f"the label {strange[0]!r} is in the public rows alone")
+            raise ValueError(
+                f"y_public: the label {strange[0]!r} is in the public rows alone; y holds "
+                f"{' and '.join(repr(label) for label in self.classes_.tolist())}: write labels alike"
+            )
         return cast(Any, np).searchsorted(self.classes_, y)
 
     def predict_proba(self, X: Any) -> FloatArray:

@@ -1,6 +1,6 @@
 """What both estimators do: rows and groups become a treaty, and its training a fitted model."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -179,16 +179,25 @@ class TreatyEstimator(BaseEstimator):
             return X if y is None else (X, np.asarray(y))
         options: dict[str, Any] = {"ensure_all_finite": "allow-nan", "reset": reset, "dtype": float}
         check = cast(Any, validation).validate_data
-        if y is None:
-            return check(self, X, **options)
-        return check(self, X, y, y_numeric=numeric, ensure_min_samples=2, **options)
+        try:
+            if y is None:
+                return check(self, X, **options)
+            return check(self, X, y, y_numeric=numeric, ensure_min_samples=2, **options)
+        except TypeError as error:
+            if "float()" not in str(error):
+                raise
+            raise TypeError(
+                f"an array may hold numbers only ({error}): give texts and dates as a data frame, with "
+                "the same columns in fit and predict"
+            ) from error
 
     def _rows(self, X: Any) -> pl.DataFrame:
-        cast(Any, validation).check_is_fitted(self)
+        cast(Any, validation).check_is_fitted(self, "model_")
         checked = self._checked(X, reset=False)
         if is_frame(checked):
             return as_polars(checked)
-        return pl.DataFrame({f"x{i}": checked[:, i] for i in range(checked.shape[1])})
+        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(checked.shape[1])])
+        return pl.DataFrame({str(name): checked[:, i] for i, name in enumerate(names)})
 
     def __sklearn_tags__(self) -> Any:
         tags: Any = super().__sklearn_tags__()
@@ -199,29 +208,42 @@ class TreatyEstimator(BaseEstimator):
 
 def _names(groups: Any) -> list[str]:
     """Return whose each record is, by name."""
-    who = pl.Series(GROUP, np.asarray(groups).tolist(), strict=False)
+    who = np.asarray(groups).tolist()
     missing = _missing(who)
     if missing is not None:
         raise ValueError(f"groups: entry {missing} is missing: say whose every record is")
-    return [str(name) for name in np.asarray(groups)]
+    return [str(name) for name in who]
 
 
 def check_known(name: str, values: Any) -> None:
     """Refuse targets that are missing, with the first place."""
-    missing = _missing(pl.Series(name, np.asarray(values).ravel().tolist(), strict=False))
+    missing = _missing(np.asarray(values).ravel().tolist())
     if missing is not None:
         raise ValueError(
             f"{name}: entry {missing} is missing (NaN): leave out rows whose target is not known"
         )
 
 
-def _missing(series: pl.Series) -> int | None:
-    """Return the place of the first missing entry, from 0."""
-    gone = series.is_null()
-    if series.dtype.is_float():
-        gone = gone | series.is_nan()
-    place = gone.arg_max()
-    return place if gone.any() else None
+def public_rows(features: Any, targets: Any) -> tuple[Any, Any] | None:
+    """Return public rows, if there are any, or say what is missing of them."""
+    if features is None and targets is None:
+        return None
+    if features is None or targets is None:
+        given, other = ("X_public", "y_public") if targets is None else ("y_public", "X_public")
+        raise ValueError(f"{given} is given without {other}: public rows have features and targets")
+    check_known("y_public", targets)
+    return features, targets
+
+
+def _missing(values: Sequence[Any]) -> int | None:
+    """Return the place of the first missing entry, from 0: None, NaN, or what pandas has for it."""
+    for place, value in enumerate(values):
+        try:
+            if value is None or bool(value != value):
+                return place
+        except TypeError:  # pandas.NA is neither equal to itself nor not
+            return place
+    return None
 
 
 def _check_same_columns(private: list[str], public: list[str]) -> None:

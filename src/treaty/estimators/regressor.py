@@ -8,7 +8,7 @@ from sklearn.base import RegressorMixin
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
-from treaty.estimators.estimator import TARGET, TreatyEstimator, check_known
+from treaty.estimators.estimator import TARGET, TreatyEstimator, check_known, public_rows
 from treaty.records import Target
 from treaty.terms.proposing import outward
 
@@ -55,7 +55,9 @@ class TreatyRegressor(RegressorMixin, TreatyEstimator):
             y_public: their targets.
         """
         rows, numbers = self._checked(X, y, reset=True, numeric=True)
-        if X_public is None:
+        check_known("y", numbers)
+        numbers, public = _numbers("y", numbers), public_rows(X_public, y_public)
+        if public is None:
             if self.target_bounds is None:
                 raise TreatyError(
                     "nothing may be read off private records: give public rows with X_public and "
@@ -65,12 +67,22 @@ class TreatyRegressor(RegressorMixin, TreatyEstimator):
             target = Target(column=TARGET, bounds=(float(low), float(high)))
             self._fitted_to(rows, numbers, groups, None, target)
             return self
-        check_known("y_public", y_public)
-        target = Target(column=TARGET, bounds=outward(np.asarray(y_public, float)))
-        self._fitted_to(rows, numbers, groups, (X_public, y_public), target)
+        known = _numbers("y_public", y_public)
+        target = Target(column=TARGET, bounds=outward(known))
+        self._fitted_to(rows, numbers, groups, (X_public, known), target)
         return self
 
     def predict(self, X: Any) -> FloatArray:
         """Predict rows."""
         rows = self._rows(X)
         return np.asarray(self.model_.predict(rows))
+
+
+def _numbers(name: str, values: Any) -> FloatArray:
+    """Return targets as numbers, or say which is none."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} must hold numbers ({error}): for labels of two kinds use TreatyClassifier"
+        ) from error

@@ -2,6 +2,7 @@
 
 import json
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -167,7 +168,10 @@ class Model(Plain):
     def margin(self, rows: SourceLike) -> FloatArray:
         """Return θᵀx for rows of the user's columns, in the units of training."""
         frame = self._frame(rows)
-        x: Matrix = self.encoder.x(frame)
+        counts = Counts(len(frame))
+        x: Matrix = self.encoder.x(frame, counts)
+        for note in counts.warnings():
+            warnings.warn(note, stacklevel=3)
         if self.own_columns is not None:
             x = beside(x, self.own_columns.x(frame))
         return scores(x, np.array(self.theta))
@@ -202,9 +206,12 @@ class Model(Plain):
             truth: what is true of each row; its target column if not given.
         """
         frame = self._frame(rows)
+        if frame.is_empty():
+            raise TreatyError("there are no rows to score: give some whose target is known")
         if truth is None:
             if self.target.column not in frame.columns:
-                raise TreatyError(no_column(self.target.column, frame.columns))
+                there = frame.columns if isinstance(rows, Mapping) else open_source(rows).schema
+                raise TreatyError(no_column(self.target.column, list(there)))
             truth = frame[self.target.column].to_list()
         values = pl.Series(self.target.column, list(truth))
         if self.target.bounds is None:
@@ -249,7 +256,9 @@ class Model(Plain):
             return as_polars(rows, [*self.features, *own])
         source = open_source(rows)
         also = [self.target.column] if self.target.column in source.schema else []
-        return pl.concat(source.blocks([*self.features, *own, *also]))
+        columns = [*self.features, *own, *also]
+        blocks = list(source.blocks(columns))
+        return pl.concat(blocks) if blocks else pl.DataFrame(schema=dict.fromkeys(columns, pl.Null))
 
     def to_sklearn(self, *, losses: Sequence[str] = ()) -> "TrainedPipeline":
         """Return a scikit-learn pipeline of the user's columns: it predicts, and refuses to be fitted.

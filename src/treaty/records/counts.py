@@ -3,6 +3,9 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+ENOUGH = 10
+"""From so many rows on, values that are all strange are no chance."""
+
 
 @dataclass
 class Counts:
@@ -48,3 +51,24 @@ class Counts:
         if self.scaled:
             lines.append(f"{self.scaled:,} of {self.rows:,} records scaled into the public ball")
         return lines
+
+    def warnings(self) -> list[str]:
+        """Return one sentence for each column that is probably written otherwise than it was."""
+        counters = [
+            (
+                "lie outside the bounds and count as these: is it in the same unit",
+                self.clamped,
+                0.5,
+            ),
+            (
+                "are in no listed category and count as none: are they written alike",
+                self.unknown,
+                1,
+            ),
+        ]
+        return [
+            f"{column}: {count:,} of {self.rows:,} values {what} as in the treaty?"
+            for what, counter, share in counters
+            for column, count in sorted(counter.items())
+            if self.rows >= ENOUGH and count >= share * self.rows
+        ]
