@@ -433,3 +433,30 @@ def test_where_few_rows_of_a_label_decide_no_gain_is_promised_that_is_not_kept(s
     assert judge.auc(treaty) == pytest.approx(found, abs=0.1)
     assert kept > 0 or promised <= 0
     assert promised < kept + 0.02 * public_loss
+
+
+def test_a_constant_guess_is_one_of_the_rivals():
+    rows = _rows(600, 3)
+    judge = _judge(rows)
+    found = _last(_draft(), rows, keep=FEW | {"rounds", "weights", "knots"})
+    constant = judge.constant(found.treaty)
+    assert constant == pytest.approx(float(rows["y"].std()), rel=0.2)
+    assert found.expected.error < constant
+    labels = rows.with_columns(y=pl.when(pl.col("y") > 1.5).then(1.0).otherwise(-1.0))
+    logistic = found.treaty.loss.model_copy(update={"name": "logistic"})
+    target = found.treaty.target.model_copy(update={"bounds": None})
+    treaty = found.treaty.model_copy(update={"loss": logistic, "target": target})
+    share = float((labels["y"] > 0).mean())
+    entropy = -share * math.log(share) - (1 - share) * math.log(1 - share)
+    assert _judge(labels).constant(treaty) == pytest.approx(entropy, rel=0.2)
+
+
+def test_public_rows_with_one_label_are_told():
+    rows = _rows(100, 3).with_columns(y=pl.lit(-1.0))
+    plain = _draft().model_dump(mode="json")
+    plain["target"] = {"column": "y"}
+    plain["loss"]["name"] = "logistic"
+    with pytest.raises(
+        TreatyError, match=r"all public rows have the same y.*give public rows with both"
+    ):
+        _last(loads(t.terms.dumps(type(_draft()).model_validate(plain))), rows)

@@ -173,22 +173,27 @@ def _show(found: "Candidate", told: "Expected", others: "list[Rival]") -> None:
 
     unit = f", {found.treaty.target.unit}" if found.treaty.target.unit else ""
     what = "log loss" if told.labels else "error"
+    compared = len(found.expected.public)
     levers = table(
-        f"What each lever brought: expected {what}{unit}", "lever", "chosen", "before", "after"
+        f"What each lever brought: expected {what}{unit}, on {compared:,} rows",
+        "lever",
+        "chosen",
+        "before",
+        "after",
     )
     levers.columns[1].justify = "left"
     for step in found.steps:
         levers.add_row(step.lever, step.words, shown(step.before), shown(step.after))
     console.print(levers)
-    beside = table(f"Expected {what} on further records{unit}", "what", what, "90% interval")
+    aside = len(told.public)
+    others_of = f"{aside:,} others" if aside < compared else "the same"
+    beside = table(f"Expected {what}{unit}, on {others_of}", "what", what, "90% interval")
     low, high = told.interval
     interval = f"{shown(low)} to {shown(high)}"
     beside.add_row("this plan", shown(told.error), interval, style="bold green")
     for rival in others:
         beside.add_row(rival.name, shown(rival.error))
     console.print(beside)
-    console.print(
-        "The interval is for the rows that this was told on, by which nothing was chosen: all lines "
-        "of the table would move with them.",
-        style="dim",
-    )
+    said = "By the rows of the second table nothing was chosen. " if aside < compared else ""
+    said += "With other rows all of its lines would move, within the interval."
+    console.print(said + ("" if told.labels else " An error is a root mean square."), style="dim")

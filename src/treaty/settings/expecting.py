@@ -124,6 +124,24 @@ class Judge:
         """
         return self._expected(treaty, self._set_aside)
 
+    def constant(self, treaty: Treaty) -> float | None:
+        """Return the error on the rows of `foreseen` of the best constant guess by all other rows.
+
+        In the target's unit, or log loss; None for a loss of labels that is no log loss.
+        """
+        inside = np.isin(self._part, list(self._set_aside))
+        known, judged = inside if len(self._set_aside) == self.parts else ~inside, inside
+        column = self.rows[treaty.target.column]
+        if treaty.target.bounds is not None:
+            truth = as_numbers(treaty.target.column, column, Counts())
+            return math.sqrt(float(np.nanmean((truth[judged] - np.nanmean(truth[known])) ** 2)))
+        if treaty.loss.name != Logistic.name:
+            return None
+        labels = treaty.target.encode(column, Counts())
+        yes, no = (max(float(np.sum(sign * labels[known] > 0)), TINY) for sign in (1, -1))
+        odds = math.log(yes / no)
+        return float(np.mean(Logistic().value(np.full(int(judged.sum()), odds), labels[judged])))
+
     def auc(self, treaty: Treaty) -> float | None:
         """Return the AUC of the public model on the rows of `foreseen`, where labels are predicted."""
         if treaty.target.bounds is not None:
@@ -162,6 +180,11 @@ class Judge:
         rarer = np.ones(rows.n, dtype=np.bool_)
         if found.problem.fitness_loss.labels:
             rarer = rows.y == (1.0 if np.sum(rows.y > 0) <= rows.n / 2 else -1.0)
+            if not rarer.any():
+                raise TreatyError(
+                    f"all public rows have the same {treaty.target.column}, so nothing can be chosen by "
+                    "them: give public rows with both labels"
+                )
         return np.abs(slopes) * sizes, rarer
 
     def surveyed(self, treaty: Treaty) -> Survey:

@@ -27,11 +27,12 @@ def planned_text(
         notes: what was decided about columns when it was drafted.
     """
     unit = f" {settled.target.unit}" if settled.target.unit else ""
-    what = "log loss" if told.labels else "error"
+    what = _measure(told)
     comments = _comments(found)
+    public, where = shown(told.public_error), _foreseen_on(rows, len(told.public))
     parts = [
-        f"# Planned on {rows:,} public rows. Expected {what} on further records: "
-        f"{shown(told.error)}{unit};\n# of the public rows alone: {shown(told.public_error)}{unit}.\n"
+        f"# Planned on {rows:,} public rows. {where}, the expected {what}\n"
+        f"# is {shown(told.error)}{unit}; that of the public rows alone is {public}{unit}.\n"
         f"# {found.verdict}\n",
         tomli_w.dumps({"version": settled.version, "title": settled.title}),
         *(f"# {note}." for note in notes),
@@ -46,6 +47,12 @@ def planned_text(
     for party in settled.parties:
         parts.append("[[parties]]\n" + section_text((), party, "name"))
     return "\n".join(parts)
+
+
+def _foreseen_on(rows: int, aside: int) -> str:
+    if aside == rows:
+        return "On these"
+    return f"On {aside:,} of them, by which nothing was chosen"
 
 
 def _above(comments: Mapping[str, list[str]], section: str) -> Iterator[str]:
@@ -71,15 +78,20 @@ def _comments(found: Candidate) -> dict[str, list[str]]:
         made["training.method"] = ["asks at the public model; answers are blended with public rows"]
     latest: dict[str, Step] = {step.lever: step for step in found.steps}
     for step in latest.values():
-        made.setdefault(step.line, []).append(_why(step))
+        made.setdefault(step.line, []).append(_why(step, _measure(found.expected)))
     return made
 
 
-def _why(step: Step) -> str:
+def _measure(told: Expected) -> str:
+    """Return what errors are."""
+    return "log loss" if told.labels else "error (root mean square)"
+
+
+def _why(step: Step, what: str) -> str:
     others = [
         f"{words} {shown(told)}"
         for words, told in step.ways.items()
         if words != step.words and isinstance(told, float)
     ]
     beside = f" ({'; '.join(others)})" if others else ""
-    return f"{step.words}: expected error {shown(step.after)}{beside}"
+    return f"{step.words}: expected {what} {shown(step.after)}{beside}"
