@@ -3,12 +3,14 @@
 All of it is computed from the records: it is for the eyes of whoever holds them.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
 import polars as pl
 
+from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.records import Counts, FrameSource, OneHot, Ordinal, Source
 from treaty.records.values import positions
@@ -21,6 +23,9 @@ ENOUGH = 50
 """From so many rows on, it can be told whether anything can be predicted."""
 MOST = 5_000
 """So many rows are looked at for that."""
+BEYOND_CHANCE = 2.0
+"""A correlation of so many standard errors is taken for one."""
+TINY = 1e-12
 
 
 def doubts(treaty: Treaty, records: Mapping[str, Source]) -> list[str]:
@@ -93,17 +98,21 @@ def _one_sided(treaty: Treaty, frames: Mapping[str, pl.DataFrame]) -> list[str]:
         return []
     column = treaty.target.column
     try:
-        labels = np.concatenate(
-            [treaty.target.encode(f[column], Counts()) for f in frames.values()]
-        )
+        labels = {n: treaty.target.encode(f[column], Counts()) for n, f in frames.items()}
     except TreatyError:  # told, with its file, when the rows are read in earnest
         return []
-    share = float(max(np.mean(labels > 0), np.mean(labels < 0)))
-    if share < ONE_SIDED:
+    everybody = np.concatenate(list(labels.values()))
+    share = float(max(np.mean(everybody > 0), np.mean(everybody < 0)))
+    if share >= ONE_SIDED:
+        return [
+            f"{column} is the same label in {100 * share:.4g}% of {len(everybody):,} records: nothing "
+            "can be learnt about the other; gather more of these, or predict something else"
+        ]
+    alike = [n for n, each in labels.items() if len(each) >= ENOUGH and len(np.unique(each)) == 1]
+    if not alike:
         return []
     return [
-        f"{column} is the same label in {100 * share:.4g}% of {len(labels):,} records: nothing can be "
-        "learnt about the other; gather more of these, or predict something else"
+        f"{column} is the same label in all records of {some(alike)}: is it written as in the treaty?"
     ]
 
 
@@ -118,13 +127,23 @@ def _constant(treaty: Treaty, frames: Mapping[str, pl.DataFrame]) -> list[str]:
         return []
     if len(rows) < ENOUGH or len(np.unique(y)) < 2:
         return []
-    from sklearn import model_selection
-    from sklearn.linear_model import RidgeCV
-
-    score = cast(Any, model_selection).cross_val_score
-    if score(RidgeCV(np.logspace(-3, 6, 10)), x, y, cv=5, scoring="r2").mean() > 0:
+    if _any_signal(x, y):
         return []
     return [
         f"The best model of {len(rows):,} records is a constant: no column tells anything about "
         f"{treaty.target.column}"
     ]
+
+
+def _any_signal(x: FloatArray, y: FloatArray) -> bool:
+    """Whether predictions go with what is true of rows that the model has not seen, beyond chance."""
+    from sklearn import model_selection
+    from sklearn.linear_model import RidgeCV
+
+    parts: Any = cast(Any, model_selection).KFold(5, shuffle=True, random_state=0)
+    together: list[float] = []
+    for seen, unseen in parts.split(x):
+        told = cast(Any, RidgeCV(np.logspace(-3, 6, 10)).fit(x[seen], y[seen])).predict(x[unseen])
+        alike = np.std(told) < TINY or np.std(y[unseen]) < TINY
+        together.append(0.0 if alike else float(np.corrcoef(told, y[unseen])[0, 1]))
+    return float(np.mean(together)) * math.sqrt(len(y)) > BEYOND_CHANCE
