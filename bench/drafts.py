@@ -1,6 +1,6 @@
 """Are drafts good as they stand? `treaty init` on 3,000 public rows, ε = 1, nothing edited; training.
 
-    python -m bench.drafts [SEED]
+    python -m bench.drafts [SEED] [TASK ...]
 
 Flights by airline, loans by state, stays by hospital, card rows at three banks. `over_pooled`: the error
 on rows that nobody has seen over that of scikit-learn with all rows and columns in one place, without
@@ -151,7 +151,8 @@ def main() -> None:
     over_pooled: dict[str, list[float]] = {}
     over_public: dict[str, list[float]] = {}
     minutes: dict[str, list[float]] = {}
-    for name, rows in tasks().items():
+    chosen = sys.argv[2:] or ["flights", "loans", "stays", "cards"]
+    for name, rows in ((name, rows) for name, rows in tasks().items() if name in chosen):
         for split in range(seed, seed + (OF_CARDS if rows.labels else SPLITS)):
             mixed = rows.frame.sample(fraction=1.0, shuffle=True, seed=split)
             public, rest = mixed[:PUBLIC], mixed[PUBLIC:]
