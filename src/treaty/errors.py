@@ -12,6 +12,20 @@ class Refusal(TreatyError):
     """An owner declines to answer a query. A refusal costs no budget."""
 
 
+def not_a_party(what: str, name: str, parties: Iterable[str]) -> str:
+    """Return that somebody is not a party to a treaty, and who is.
+
+    Args:
+        what: what names them.
+        name: who.
+        parties: of the treaty.
+    """
+    there = list(parties)
+    named = ", ".join(there[:5]) + (f" and {len(there) - 5} more" if len(there) > 5 else "")
+    meant = nearest(name, there)
+    return f"{what} names {name}, who is not a party to this treaty{meant}; there are {named}"
+
+
 def nearest(name: str, there: Iterable[str]) -> str:
     """Return which name may have been meant, as the end of a sentence; nothing if none is like it.
 

@@ -52,6 +52,21 @@ FILES = {
         "separated by semicolons, encoded as Latin-1",
         [["x\x81ä", "1"]],
     ),
+    "apostrophes between thousands": (
+        b"a;b\n8'933,74;x\n12,5;y\n",
+        "separated by semicolons, decimal commas, spaces or apostrophes between thousands",
+        [["8933.74", "x"], ["12.5", "y"]],
+    ),
+    "as the Swiss have it": (
+        b"a,b\n8'933.74,x\n1'000'000.5,y\n",
+        "spaces or apostrophes between thousands",
+        [["8933.74", "x"], ["1000000.5", "y"]],
+    ),
+    "narrow spaces between thousands": (
+        "a;b\n8\u202f933,74;x 100\n7,1;y 200\n".encode(),
+        "separated by semicolons, decimal commas, spaces or apostrophes between thousands",
+        [["8933.74", "x 100"], ["7.1", "y 200"]],
+    ),
     "one column": (b"a\n1\n2\n", "", [["1"], ["2"]]),
 }  # fmt: skip
 

@@ -135,6 +135,12 @@ def _reach(advice: "Advice") -> list[str]:
             f"{doubled:.3g} with twice every ε, against {now:.3g} as it is; for less than "
             f"{found.best:.3g} change the settings (treaty plan), or give more rounds."
         ]
+    now = advice.everybody.value
+    if found.owners is not None and now <= found.target:
+        alone = ", and so do the public rows alone" if advice.without <= found.target else ""
+        return [
+            f"ψ = {found.target:.3g} is reached as it is: everybody together ends at {now:.3g}{alone}."
+        ]
     goal = "To reach" if found.owners is not None else f"To be as good as {found.owner} alone, at"
     ways = [f"every ε times {found.epsilon_factor:.3g}"]
     if found.records_factor is not None:

@@ -34,7 +34,11 @@ def fit(
 
     document = t.load(treaty)
     if document.fitted is not None:
-        raise TreatyError(f"{treaty}: the dictionary has been fitted already; remove fitted first")
+        raise TreatyError(
+            f"{treaty}: nothing is left to fit: its dictionary has been fitted already, as treaty init "
+            "and plan do. Go on with it as it is; only to fit it anew on other rows, take out the line "
+            "that begins with fitted"
+        )
     settled = fit_treaty(document, public)
     fitted = settled.fitted
     assert fitted is not None

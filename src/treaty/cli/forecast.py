@@ -86,6 +86,7 @@ def forecast(
     from treaty.forecasting.picture import draw
     from treaty.forecasting.table import render
     from treaty.plans.waste import waste
+    from treaty.training.doubts import counted
 
     check_writable(plot, picture=True)
     document = t.load(treaty)
@@ -94,6 +95,9 @@ def forecast(
         stand_in, private=private, by=by, own=records, generate=generate, public_rows=public_rows
     )
     notes = _notes(document, stand_in, by, as_json)
+    strange = counted(document, {name: t.open_source(file) for name, file in records.items()})
+    warn(strange, quiet=as_json)
+    notes += strange
     result: t.Forecast | None = None
     with progress_bar("rehearsing", quiet=as_json) as tick:
         outlook = outlook_on(document, evidence)

@@ -105,6 +105,12 @@ def init(
         try:
             found, _ = plan_into(out, document, source, limits, notes=first.notes, quiet=as_json)
             verdict = found.verdict
+            dropped = [n for n in document.features if n not in found.treaty.features]
+            if dropped and not as_json:
+                why = "the model is expected to err less, or no more, without"
+                console.print(
+                    f"{', '.join(dropped)}: left out: {why}", style="dim", highlight=False
+                )
         except TreatyError as error:
             not_planned = f" (not planned: {error})"
     if as_json:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from treaty.errors import TreatyError
+from treaty.errors import TreatyError, not_a_party
 from treaty.evidence.folds import Rows, cross_fitted, dictionary_of, exact_rows, whole
 from treaty.evidence.parts import FEWEST_OWN
 from treaty.evidence.stage import Stage, stages
@@ -151,7 +151,8 @@ class Evidence:
     def _stand_in(self, treaty: Treaty) -> StandIn:
         strangers = [n for n in self._own if n not in {party.name for party in treaty.parties}]
         if strangers:
-            raise TreatyError(f"`own` names {strangers[0]}, who is not a party to this treaty")
+            parties = [party.name for party in treaty.parties]
+            raise TreatyError(not_a_party("`own`", strangers[0], parties))
         return self._once(
             (
                 "rows",

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from treaty.adaptation import OwnRecords, in_predictions
-from treaty.errors import TreatyError
+from treaty.errors import TreatyError, not_a_party
 from treaty.evidence import Evidence
 from treaty.fitness.threads import on_one_thread
 from treaty.gains import (
@@ -84,7 +84,8 @@ def own_gains(
     loss = scene.rows.loss
     for name, source in own.items():
         if scene.plan.party(name) is None:
-            raise TreatyError(f"`own` names {name}, who is not a party to this treaty")
+            parties = [party.name for party in scene.plan.parties]
+            raise TreatyError(not_a_party("`own`", name, parties))
         judged = scene.encoder.judged(loss, source)
         mine, truth = judged.rows, judged.truth
         check_own(source, mine, labels=loss.labels)

@@ -22,6 +22,7 @@ NAMES = {
 
 
 LEARNERS_VIEW = "One model over everybody's records, as the learner and the papers see it:"
+LONG_RUN = "90% intervals: of the gain in the long run."
 NEXT = "90% intervals: of errors for as many further records, of the gain in the long run."
 
 
@@ -36,7 +37,7 @@ def render_all(gains: Mapping[str, OwnGain]) -> Group:
         return Group(*(part for gain in gains.values() for part in (render(gain), Text(""))))
     notes = (
         "Not joining: the best of alone and public, adapted. Joining: shared, adapted, or one of "
-        f"these where the own records favour it. {NEXT}"
+        f"these where the own records favour it. {LONG_RUN}"
     )
     return Group(Text(summary(gains), style="bold"), overview(gains), Text(notes))
 

@@ -116,7 +116,10 @@ def _domain(feature: Feature) -> str:
         return f"{low:g} to {high:g}" + (", its logarithm" if feature.log1p else "")
     if feature.kind == "hats":
         low, high = feature.bounds
-        return f"{low:g} to {high:g}, as weights on {feature.width} knots"
+        straight = ", and the number itself" if feature.straight else ""
+        return (
+            f"{low:g} to {high:g}, as weights on {feature.width - feature.straight} knots{straight}"
+        )
     if feature.kind == "date":
         years = f" from {feature.years[0]} to {feature.years[1]}" if feature.years else ""
         return f"a date{years}, as its {', '.join(feature.parts)}"

@@ -18,6 +18,8 @@ MONTHS = tuple(str(month) for month in range(1, 13))
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 HOURS = tuple(str(hour) for hour in range(24))
 NAMES: dict[Part, tuple[str, ...]] = {"month": MONTHS, "weekday": WEEKDAYS, "hour": HOURS}
+ZONE = r"(T\d{2}:.*?|\s\d{2}:.*?)\s*(Z|[+-]\d{2}(:?\d{2})?)$"
+"""A time and the zone after it, as ISO 8601 has it."""
 ISO = (
     "%Y-%m-%d",
     "%Y-%m-%d %H:%M:%S%.f",
@@ -147,6 +149,9 @@ def as_dates(
             'kind = "number" for it in the treaty'
         )
     written = values.cast(pl.String).str.strip_chars()
+    if form is None:
+        # The hour is the one on the clock there, wherever that is.
+        written = written.str.replace(ZONE, "$1")
     dates = pl.select(pl.coalesce([read_as(written, each) for each in ((form,) if form else ISO)]))
     found = dates.to_series()
     stray = (found.is_null() & written.is_not_null() & (written != "")).to_numpy()

@@ -27,6 +27,9 @@ _MARKS = (
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _DECIMAL_POINT = re.compile(r"[+-]?\d+\.\d+")
 _POINTS_BETWEEN = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d+)?")
+_SPREAD = re.compile("[+-]?\\d{1,3}([ '\u2019\u00a0\u202f]\\d{3})+([.,]\\d+)?")
+"""Thousands apart by a space, of any kind, or an apostrophe."""
+_PLAIN = re.compile(r"[+-]?\d+([.,]\d+)?")
 _COMMAS_BETWEEN = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 
 
@@ -40,6 +43,7 @@ class Writing:
         quote: what stands around cells that hold a separator.
         commas: columns whose numbers have a decimal comma, and may have points between thousands.
         grouped: columns whose numbers have a decimal point, and commas between thousands.
+        spread: columns whose numbers have spaces or apostrophes between thousands.
     """
 
     encoding: str = "utf-8"
@@ -47,6 +51,7 @@ class Writing:
     quote: str = '"'
     commas: tuple[int, ...] = ()
     grouped: tuple[int, ...] = ()
+    spread: tuple[int, ...] = ()
 
     def words(self) -> str:
         """Return what is unusual about it, in words; nothing if nothing is."""
@@ -63,6 +68,8 @@ class Writing:
             said.append("decimal commas")
         if self.grouped:
             said.append("commas between thousands")
+        if self.spread:
+            said.append("spaces or apostrophes between thousands")
         return ", ".join(said)
 
     def scan(self, path: Path) -> pl.LazyFrame:
@@ -82,7 +89,9 @@ class Writing:
             separator=self.separator,
             quote_char=self.quote,
         )
-        names = frame.collect_schema().names() if self.commas or self.grouped else []
+        changed = self.commas or self.grouped or self.spread
+        names = frame.collect_schema().names() if changed else []
+        frame = frame.with_columns(_joined(names[place]) for place in self.spread)
         plain = [_with_point(names[place]) for place in self.commas]
         plain += [_without_commas(names[place]) for place in self.grouped]
         return frame.with_columns(plain)
@@ -105,7 +114,9 @@ def recognise(path: Path) -> Writing:
         lines = lines[:-1]  # the last one may be cut
     quote = _quote(lines)
     separator, rows = _separated(lines, quote)
-    return Writing(encoding, separator, quote, *_signs(rows, separator))
+    spread = _spread(rows)
+    rows = [[_unspread(c) if i in spread else c for i, c in enumerate(row)] for row in rows]
+    return Writing(encoding, separator, quote, *_signs(rows, separator), spread)
 
 
 def fault(path: Path) -> str:
@@ -175,6 +186,31 @@ def _separated(lines: Sequence[str], quote: str) -> tuple[str, list[list[str]]]:
         if (alike, len(cells[0])) > best:
             best, separator, rows = (alike, len(cells[0])), candidate, cells
     return separator, rows
+
+
+def _spread(rows: Sequence[Sequence[str]]) -> tuple[int, ...]:
+    """Return in which columns numbers have spaces or apostrophes between thousands."""
+    found: list[int] = []
+    for place in range(len(rows[0]) if rows else 0):
+        cells = [row[place].strip() for row in rows[1:] if place < len(row)]
+        cells = [cell for cell in cells if cell not in ABSENT]
+        marked = [bool(_SPREAD.fullmatch(cell)) for cell in cells]
+        if any(marked) and all(
+            m or _PLAIN.fullmatch(c) for m, c in zip(marked, cells, strict=True)
+        ):
+            found.append(place)
+    return tuple(found)
+
+
+def _unspread(cell: str) -> str:
+    return re.sub("[ '\u2019\u00a0\u202f]", "", cell) if _SPREAD.fullmatch(cell.strip()) else cell
+
+
+def _joined(name: str) -> pl.Expr:
+    """Return a column of numbers without spaces or apostrophes between thousands."""
+    cells = pl.col(name)
+    joined = cells.str.replace_all("[ '\u2019\u00a0\u202f]", "")
+    return pl.when(cells.str.contains(f"^\\s*{_SPREAD.pattern}\\s*$")).then(joined).otherwise(cells)
 
 
 def _signs(

@@ -227,7 +227,8 @@ class Treaty(Plain):
                 "the fitted dictionary is for other columns"
                 + (f"; only [features] has {', '.join(here[:3])}" if here else "")
                 + (f"; only the dictionary has {', '.join(there[:3])}" if there else "")
-                + ": write the columns as they were, or take out the line `fitted` and run treaty fit"
+                + ": write the columns as they were, or take out the line that begins with fitted and "
+                "run treaty fit"
             )
         features = None if fitted.frequencies is None else 2 * len(fitted.frequencies)
         wanted = None if terms.fourier is None else terms.fourier.features
@@ -242,7 +243,7 @@ class Treaty(Plain):
         if not agreed:
             raise ValueError(
                 "the fitted dictionary is not what [dictionary] says: write that as it was, or take out "
-                "the line `fitted` and run treaty fit"
+                "the line that begins with fitted and run treaty fit"
             )
 
     def _directions_as_agreed(self, fitted: Dictionary) -> bool:

@@ -98,6 +98,10 @@ def draft(
     predicted = _target(source, frame[target])
     written: list[str] = []
     notes: list[str] = []
+    if predicted.labels is not None:
+        notes.append(
+            f"{target}: what is told is {predicted.labels[1]!r} from {predicted.labels[0]!r}"
+        )
     found = 0
     for column in frame.columns:
         if column in (target, by):
@@ -147,6 +151,12 @@ def _copies(frame: pl.DataFrame, column: str, by: str) -> bool:
 def _target(source: Source, values: pl.Series) -> Target:
     """Return how the column to predict is written: two labels, or a number with bounds."""
     labels = labels_of(values)
+    absent = values.null_count()
+    if absent:
+        raise TreatyError(
+            f"{source.label}: what is predicted is not known of {absent:,} of {len(values):,} rows: "
+            f'column "{values.name}" is empty there; leave these rows out'
+        )
     if labels is not None:
         return Target(column=values.name, labels=(labels[0], labels[1]))
     try:
@@ -157,6 +167,13 @@ def _target(source: Source, values: pl.Series) -> Target:
         open_ended = Target(column=values.name, bounds=(-1.0, 1.0))
         numbers = open_ended.numbers(values, Counts())
     except TreatyError as error:
+        if values.dtype == pl.String and values.n_unique() > 2:
+            some = ", ".join(repr(each) for each in values.unique().sort().head(3).to_list())
+            raise TreatyError(
+                f"{source.label}: what is predicted must be a number, or one of two labels; column "
+                f'"{values.name}" holds {values.n_unique()} different texts, such as {some}: name '
+                "another with `target`, or make it one of two labels"
+            ) from error
         raise TreatyError(
             f"{source.label}: what is predicted must be a number, or one of two labels ({error}); name "
             "another column with `target`"

@@ -11,8 +11,8 @@ import polars as pl
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.records import Counts, Date, Feature, Number, OneHot
-from treaty.records.dates import ISO, Part, as_dates, read_as
-from treaty.records.values import as_numbers
+from treaty.records.dates import ISO, ZONE, Part, as_dates, read_as
+from treaty.records.values import as_numbers, as_truth
 
 MOST_CATEGORIES = 200
 FEW_TEXTS = 50
@@ -94,10 +94,18 @@ def propose(values: pl.Series, *, has_types: bool) -> Proposal:
 
 
 def labels_of(values: pl.Series) -> list[str] | None:
-    """Return the two labels of a column, the negative one first; None if there are not two."""
+    """Return the two labels of a column, the negative one first; None if there are not two.
+
+    Numbers and the usual words for no and yes say which is which; of other texts the rarer is positive.
+    """
     found = sorted(values.drop_nulls().unique().to_list(), key=str)
     if len(found) != 2:
         return None
+    sides = [as_truth(str(value)) for value in found]
+    if any(math.isnan(side) for side in sides):
+        found.sort(key=lambda value: -int((values == value).sum()))
+    elif sides[0] > sides[1]:
+        found.reverse()
     texts = [f"{value:g}" if isinstance(value, float) else str(value).strip() for value in found]
     return [text.lower() if text in ("True", "False") else text for text in texts]
 
@@ -164,7 +172,7 @@ def _dates(values: pl.Series) -> Proposal | None:
     looks = written.str.contains(r"^\d{1,4}[-./ ](\d{1,2}|[A-Za-z]+)[-./ ]\d{2,4}").mean()
     if not isinstance(looks, float) or looks < 1 - STRAY:
         return None
-    if _share(written, ISO) >= 1 - STRAY:
+    if _share(written.str.replace(ZONE, "$1"), ISO) >= 1 - STRAY:
         return _date(values.name, values, None)
     for form in FORMATS:
         if _share(written, [form]) >= 1 - STRAY:

@@ -47,6 +47,27 @@ def doubts(treaty: Treaty, records: Mapping[str, Source]) -> list[str]:
     ]
 
 
+def counted(treaty: Treaty, own: Mapping[str, Source]) -> list[str]:
+    """Return one sentence for each owner that has other numbers of records than the treaty says.
+
+    Args:
+        treaty: the treaty.
+        own: records of parties, by name.
+    """
+    said: list[str] = []
+    for party in treaty.parties:
+        source = own.get(party.name)
+        if source is None:
+            continue
+        rows = sum(len(block) for block in source.blocks([treaty.target.column]))
+        if rows != party.records:
+            said.append(
+                f"{source.label}: there are {rows:,} records, and the treaty says that {party.name} "
+                f"holds {party.records:,}: is this the file of {party.name} alone?"
+            )
+    return said
+
+
 def _first(treaty: Treaty, source: Source) -> pl.DataFrame:
     """Return the first block of records."""
     columns = [*treaty.features, treaty.target.column]
