@@ -212,6 +212,10 @@ def test_the_records_of_a_party_need_no_stand_in(public, tmp_path):
     mine.with_columns(y=-pl.col("y")).write_parquet(flipped)
     odd = t.forecast(_treaty(), public, own={"o1": t.open_source(flipped)})
     assert odd.alone["o1"].value > 100 * plain.alone["o1"].value
+    # What is told of one model for all takes records to be like the public rows: these are not.
+    assert "The records of o1 are not like the public rows" in str(odd)
+    assert "not like the public rows" not in str(told)
+    assert "better off together than alone" not in str(odd)
 
 
 def test_private_and_generated_evidence_say_so(public):

@@ -8,9 +8,11 @@ from rich.table import Table
 from rich.text import Text
 
 from treaty.fitness import PSI_IN_WORDS
+from treaty.gains.own_gain import UNLIKE
 from treaty.gains.table import LEARNERS_VIEW
 from treaty.gains.table import render_all as own_view
 from treaty.measures import Estimate
+from treaty.views import some
 
 if TYPE_CHECKING:
     from treaty.forecasting.forecasts import Forecast
@@ -39,13 +41,27 @@ def render(forecast: "Forecast", *, details: bool = False) -> Group:
     if own:
         parts.append(Text(LEARNERS_VIEW, style="bold"))
     parts.append(head)
-    parts += [
-        Text(line, style="bold" if not place else "") for place, line in enumerate(forecast.verdict)
-    ]
+    unlike = [name for name, gain in forecast.owners.items() if gain.unlike_public]
+    if unlike:
+        parts.append(Text(_unlike(unlike), style="bold yellow"))
+    else:
+        parts += [
+            Text(line, style="bold" if not place else "")
+            for place, line in enumerate(forecast.verdict)
+        ]
     parts += [_models(forecast), Text(PSI_IN_WORDS)]
     if details:
         parts += _details(forecast)
     return Group(*parts)
+
+
+def _unlike(names: list[str]) -> str:
+    """Say why the figures below are not to be relied on."""
+    return (
+        f"The records of {some(names)} are not like the public rows: the public model errs at least "
+        f"{UNLIKE:g} times as much there as their own. The figures below take everybody's records to be "
+        "like the public rows, so do not rely on them; public rows that are like yours would tell more."
+    )
 
 
 def rounds(horizon: int) -> str:

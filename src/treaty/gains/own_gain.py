@@ -19,6 +19,8 @@ Decision = Literal["join", "small", "stay away", "too close", "no difference"]
 NOTHING = 0.0005
 """A gain that is surely smaller than this, up or down, makes no difference."""
 WORTHWHILE = 0.01
+UNLIKE = 2.0
+"""If the public model's error is so many times that of an owner's own, its records are other ones."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,17 @@ class OwnGain:
         return self.models.get(adapted(CEILING))
 
     @property
+    def unlike_public(self) -> bool:
+        """Whether the public model errs so much more than the owner's own that it is of other records.
+
+        What is forecast of one model for everybody takes records to be like the public rows.
+        """
+        if self.target.bounds is None or self.rows_known is not None or self.public is None:
+            return False
+        ours, theirs = (errors.measures.get(self.measure) for errors in (self.alone, self.public))
+        return ours is not None and theirs is not None and theirs.value > UNLIKE * ours.value
+
+    @property
     def decision(self) -> Decision:
         """What the interval says: join, a small gain, stay away, too close to tell, no difference."""
         if max(abs(self.gain.low), abs(self.gain.high)) < NOTHING:
@@ -107,6 +120,7 @@ class OwnGain:
             "label": self.target.label,
             "models": {name: errors.plain() for name, errors in self.models.items()},
             "rival": self.rival,
+            "unlike_public": self.unlike_public,
             "gain": self.gain.plain(),
             "measure": self.measure,
             "worthwhile": self.worthwhile,

@@ -130,7 +130,7 @@ def table(gain: OwnGain) -> Table:
         if errors is None:
             continue
         style = "bold green" if key == ADAPTED else None
-        mark = " (best without joining)" if key == gain.rival else ""
+        mark = " (picked without joining)" if key == gain.rival else ""
         cells = [
             _cell(errors.measures.get(measure.name), first=measure is measures[0])
             for measure in measures
@@ -148,7 +148,11 @@ def title(gain: OwnGain) -> str:
 
 def notes(gain: OwnGain) -> list[str]:
     """Return what a reader should know of the figures."""
-    lines = [NEXT]
+    lines = [
+        "Picked: by the owner's own cross-validation, before any record is judged; another may come out "
+        "a little better.",
+        NEXT,
+    ]
     if gain.clamped > 0:
         low, high = gain.target.bounds or (0.0, 0.0)
         lines.append(
