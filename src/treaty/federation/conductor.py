@@ -164,6 +164,10 @@ class Conductor:
         """
         self._replay()
         if self._driver.learner.finished:
+            self._say(
+                f"This run was over before: its model is read from {self._journal.path} once more, with "
+                "the public rows of this command, and nobody is asked."
+            )
             return self._ending(False)
         try:
             await self._channel.open(self._hear, as_learner=True, patience=OPENING, say=self._say)

@@ -83,6 +83,11 @@ class OpenHome:
 
     def _read(self, own: str, treaty: str) -> Owner:
         if self.ledger.granted(treaty) is None:
+            if treaty != own and self.ledger.granted(own) is not None:
+                raise Refusal(
+                    f"{self.name} has ratified treaty {own[:12]} for one learner, not for peers: treaty "
+                    "ratify --peers grants that"
+                )
             raise Refusal(f"{self.name} has not ratified treaty {treaty[:12]}")
         document = load(self._folder / "treaties" / f"{own}.toml")
         if fingerprint(document) != own:
