@@ -192,6 +192,13 @@ def test_where_no_epsilon_beats_being_alone():
     assert found.records_factor is None
 
 
+def test_a_target_that_is_reached_already_says_so(public):
+    told = str(t.advise(loads(TREATY), public, target=1e6))
+    assert "ψ = 1e+06 is reached as it is: everybody together ends at" in told
+    assert "and so do the public rows alone" in told
+    assert "times 0" not in told
+
+
 def test_targets_out_of_reach_say_what_is_reachable():
     worth = _worth([1000, 2000], [1.0, 1.0])
     found = reach(worth, np.ones(2), 0.005)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from treaty.errors import TreatyError
 from treaty.records import Counts, Date, DictionaryTerms, bounds_dictionary
+from treaty.records.dates import as_dates
 
 WHOLE = Date(kind="date", parts=("year", "month", "weekday", "hour"), years=(2020, 2024))
 
@@ -45,6 +46,13 @@ def test_texts_and_times_are_read_alike_and_stay_inside_their_bounds(moment):
     assert np.abs(x).sum() <= l1
     assert np.linalg.norm(x) <= l2
     assert np.isclose(l1, 1 + 3 + 1)  # the year, one of each, the constant
+
+
+@pytest.mark.parametrize("zone", ["Z", "+02:00", "-0530", " +01", ""])
+@pytest.mark.parametrize("between", ["T", " "])
+def test_the_hour_is_the_one_on_the_clock_whatever_the_zone(zone, between):
+    written = pl.Series([f"2013-01-02{between}10:30:00{zone}", f"2013-01-02{between}23:00{zone}"])
+    assert as_dates("when", written, Counts()).dt.hour().to_list() == [10, 23]
 
 
 def test_a_format_of_ones_own():

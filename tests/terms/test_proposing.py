@@ -10,7 +10,7 @@ from treaty.errors import TreatyError
 from treaty.records import Date, FrameSource, Number, OneHot
 from treaty.terms import loads
 from treaty.terms.draft import draft
-from treaty.terms.proposing import propose
+from treaty.terms.proposing import labels_of, propose
 
 N = 300
 RANDOM = np.random.default_rng(0)
@@ -114,6 +114,20 @@ def test_a_draft_says_what_it_left_out():
     }
 
 
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        (["yes", "no", "no"], ["no", "yes"]),
+        (["no", "yes", "yes"], ["no", "yes"]),
+        ([1, 0, 1], ["0", "1"]),
+        (["ja", "nein", "nein"], ["nein", "ja"]),
+        (["bad", "good", "good"], ["good", "bad"]),
+    ],
+)
+def test_what_is_told_of_two_labels_is_yes_or_the_rarer_one(values, labels):
+    assert labels_of(pl.Series("t", values)) == labels
+
+
 def test_targets_that_cannot_be_predicted():
     frame = pl.DataFrame({"a": RANDOM.random(30), "t": ["x", "y", "z"] * 10, "c": [1.0] * 30})
     with pytest.raises(TreatyError, match='two labels; column "t" holds 3 different texts'):
@@ -121,5 +135,7 @@ def test_targets_that_cannot_be_predicted():
     with pytest.raises(TreatyError, match="it is the same in every row"):
         draft(FrameSource(frame), target="c", by=None)
     holes = frame.with_columns(c=pl.Series([None, *RANDOM.random(29)]))
-    with pytest.raises(TreatyError, match="row 1 has no number there: leave such records out"):
+    with pytest.raises(
+        TreatyError, match=r"of 1 of 30 rows, first of row 1: .*leave these rows out"
+    ):
         draft(FrameSource(holes), target="c", by=None)

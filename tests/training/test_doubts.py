@@ -7,7 +7,7 @@ import pytest
 from treaty.plans.waste import expected_answers, unused, waste
 from treaty.records import FrameSource
 from treaty.terms import fit, loads, plan_of
-from treaty.training.doubts import doubts
+from treaty.training.doubts import counted, doubts
 
 TEXT = """
 version = 1
@@ -96,6 +96,41 @@ def test_a_label_that_is_always_the_same():
         "stay is the same label in 100% of 100 records: nothing can be learnt about the other; gather "
         "more of these, or predict something else"
     ]
+
+
+def test_an_owner_whose_label_is_always_the_same():
+    text = TEXT.replace("METHOD", "blended-step").replace(
+        "bounds = [0, 20]", 'labels = ["no", "yes"]'
+    )
+    document = loads(text.replace('"squared"', '"logistic"'))
+    mixed = np.where(np.arange(100) % 3 == 0, "yes", "no")
+    age = 50.0 + 30.0 * (mixed == "yes")
+    found = doubts(
+        document, {"north": _rows(0, stay=mixed, age=age), "south": _rows(1, stay=["no"] * 100)}
+    )
+    assert found == [
+        "stay is the same label in all records of south: is it written as in the treaty?"
+    ]
+
+
+def test_a_rare_label_that_a_column_tells_a_little_of_is_no_constant():
+    """A model of labels explains little of their variance, and still tells them apart."""
+    random = np.random.default_rng(0)
+    age = random.uniform(0, 100, 4000)
+    stay = 20.0 * (random.random(4000) < 0.005 + 0.0005 * age)
+    ward = random.choice(["A", "B"], 4000)
+    frame = pl.DataFrame({"age": age, "beds": age * 0 + 1.0, "ward": ward, "stay": stay})
+    assert doubts(_document(), {"north": FrameSource(frame)}) == []
+
+
+def test_another_number_of_records_is_told():
+    rows = _rows(0)
+    assert counted(_document(), {"north": rows}) == []
+    (said,) = counted(_document(records="records = 765 #"), {"south": rows})
+    assert said.endswith(
+        "there are 100 records, and the treaty says that south holds 765: is this the file of south "
+        "alone?"
+    )
 
 
 def test_a_target_that_nothing_tells_of():

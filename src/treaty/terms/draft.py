@@ -153,9 +153,11 @@ def _target(source: Source, values: pl.Series) -> Target:
     labels = labels_of(values)
     absent = values.null_count()
     if absent:
+        first = int(values.is_null().arg_true()[0]) + 1
         raise TreatyError(
-            f"{source.label}: what is predicted is not known of {absent:,} of {len(values):,} rows: "
-            f'column "{values.name}" is empty there; leave these rows out'
+            f"{source.label}: what is predicted is not known of {absent:,} of {len(values):,} rows, "
+            f'first of row {first:,}: column "{values.name}" is empty there; leave '
+            "these rows out"
         )
     if labels is not None:
         return Target(column=values.name, labels=(labels[0], labels[1]))
