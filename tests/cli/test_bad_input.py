@@ -211,7 +211,7 @@ CASES = {
         "init rows.csv --public --target t --out draft.toml",
         TREATY,
         "a,t\n1,x\n2,y\n3,z\n",
-        'what is predicted must be a number, or one of two labels (column "t" must hold numbers',
+        'must be a number, or one of two labels; column "t" holds 3 different texts, such as',
     ),
     "a model in no folder": (
         TRAIN + " --model nowhere/model.json",

@@ -1,7 +1,7 @@
 """treaty init: a commented example treaty from a data file's columns."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +9,9 @@ from treaty.cli.options import Json
 from treaty.cli.output import check_writable, console, print_json, remarks
 from treaty.cli.plan import plan_into
 from treaty.errors import TreatyError
+
+if TYPE_CHECKING:
+    from treaty.records import Source
 
 
 def init(
@@ -91,13 +94,16 @@ def init(
         raise TreatyError(
             "--data says how many records each owner has: say by which column, with --by"
         )
-    owners = None if records is None else open_source(records).owners(str(by))
+    owners, lacking = None, ""
+    if records is not None:
+        held = open_source(records)
+        owners, lacking = held.owners(str(by)), _lacking(held, target)
     source = open_source(data)
     first = draft(source, target=target, by=by, owners=owners)
     document = loads(first.text, out)
     out.write_text(first.text, encoding="utf-8")
     if not as_json:
-        for note in (*remarks(source), *first.notes):
+        for note in (*remarks(source), *first.notes, *([lacking] if lacking else [])):
             console.print(note, style="dim", highlight=False)
     not_planned = verdict = ""
     if planned:
@@ -122,7 +128,7 @@ def init(
                 "parties": {party.name: party.records for party in document.parties},
                 "planned": planned and not not_planned,
                 "verdict": verdict,
-                "notes": [*remarks(source), *first.notes],
+                "notes": [*remarks(source), *first.notes, *([lacking] if lacking else [])],
             }
         )
         return
@@ -130,4 +136,18 @@ def init(
         console.print(verdict, style="bold", highlight=False)
     console.print(
         f"wrote {out}: read it, correct the bounds, set every party's epsilon{not_planned}"
+    )
+
+
+def _lacking(records: "Source", target: str) -> str:
+    """Say how many records have nothing to be predicted: they are refused when training."""
+    if target not in records.schema:
+        return ""
+    blocks = [block[target] for block in records.blocks([target])]
+    absent, rows = sum(each.null_count() for each in blocks), sum(len(each) for each in blocks)
+    if not absent:
+        return ""
+    return (
+        f"{records.label}: {absent:,} of {rows:,} records have no {target}: leave them out before "
+        "training, and declare as many fewer"
     )
