@@ -18,7 +18,6 @@ NARROW = 1e-3
 MOST_FITTED = 0.9
 """A model of m rows is taken to have used up at most this share of them."""
 TINY = 1e-300
-TINY_SHARE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,28 +98,43 @@ def view_of(
     covariance = np.asarray(
         ratio / m * inverse @ (curvature + one_row + beyond) @ inverse, dtype=np.float64
     )
-    whole, shift, known_from = _moves(problem, public, theta, covariance)
-    whole = whole + problem.ridge * np.eye(len(theta))
-    shown, doubt = _shown(problem, public, theta, inverse, whole)
-    bends = shown @ whole
-    if not _gives_chances(problem):
-        bends = public.with_loss(smoothed(problem.loss)).hessian(theta)
+    if _gives_chances(problem):
+        found = _through_chances(problem, public, theta, inverse, covariance)
+    else:
+        found = _through_clips(problem, public, theta, inverse)
     return PublicView(
         covariance=covariance,
-        curvature=shown @ whole,
-        bends=bends,
+        curvature=found.curvature,
+        bends=found.bends,
         scatter=answered.gradient_covariance(theta) - np.outer(clipped, clipped),
-        answer=clipped - shown @ (mean + problem.ridge * theta - shift),
-        doubt=doubt / m,
+        answer=clipped - found.without,
+        doubt=found.doubt / m,
         whole=curvature,
-        rows=known_from * m / public.n,
+        rows=found.rows * m / public.n,
     )
 
 
-def _shown(
-    problem: Problem, public: Risk, theta: FloatArray, inverse: FloatArray, whole: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return how much of chance in whole gradients clipped ones show, and the covariance of the rest.
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """What answers tell of θ₀ − θ*.
+
+    Args:
+        curvature: see `PublicView`.
+        bends: see `PublicView`.
+        without: what the public rows' own mean answer at θ₀ would be less, if θ₀ were the best model.
+        doubt: the covariance of one row's error in that.
+        rows: of how many rows the curvature is known.
+    """
+
+    curvature: FloatArray
+    bends: FloatArray
+    without: FloatArray
+    doubt: FloatArray
+    rows: float
+
+
+def _through_clips(problem: Problem, public: Risk, theta: FloatArray, inverse: FloatArray) -> _Told:
+    """Return what clipped gradients tell, of a loss whose curvature at θ₀ is one to go by.
 
     Owners' and public rows' mean answers at θ₀ differ by chance alone, whatever θ* is: by −e of chance
     in the public rows' clipped gradients, as long as owners have many more records. θ₀ is off by chance
@@ -132,30 +146,27 @@ def _shown(
     β is a matrix, as least squares over the public rows has it. Where these are few for so many columns
     it is shrunk towards one number, in the metric (H + K)⁻¹, by as much as a model of them is fitted to
     chance: tr((H + K)⁻¹H)/m.
-
-    Args:
-        problem: what is learnt.
-        public: the rows.
-        theta: θ₀.
-        inverse: (H + K)⁻¹.
-        whole: H + λI, without a clip.
     """
+    bends = public.with_loss(smoothed(problem.loss)).hessian(theta)
+    curvature = curvature_of(problem, public, theta)
+    whole = curvature + problem.ridge * np.eye(len(theta))
+    mean = public.gradient(theta) + problem.ridge * theta
     if problem.loss is problem.fitness_loss:
-        return np.eye(len(theta)), np.zeros_like(whole)
+        return _Told(whole, bends, mean, np.zeros_like(whole), public.n)
     gradients, clipped = _row_by_row(problem, public, theta)
     gradients, clipped = gradients - gradients.mean(axis=0), clipped - clipped.mean(axis=0)
     spread, shared = gradients.T @ gradients, clipped.T @ gradients
-    used = float(np.trace(inverse @ curvature_of(problem, public, theta)))
-    fitted = min(used / public.n, MOST_FITTED)
+    fitted = min(float(np.trace(inverse @ curvature)) / public.n, MOST_FITTED)
     size = max(float(np.sum(inverse * spread)), TINY)
     alike = float(np.sum(inverse * shared)) / size
     metric = size / float(np.trace(inverse @ whole)) * whole
-    metric += TINY_SHARE * float(np.trace(metric)) / len(whole) * np.eye(len(whole))
-    steady = spread + max(fitted, TINY_SHARE) * metric
+    steady = (
+        spread + fitted * metric + 1e-9 * float(np.trace(metric)) / len(whole) * np.eye(len(whole))
+    )
     beyond = np.asarray(np.linalg.solve(steady, (shared - alike * spread).T), dtype=np.float64)
     shown = alike * np.eye(len(whole)) + beyond.T
     left = (clipped - gradients @ shown.T) / (1 - fitted)
-    return shown, left.T @ left / len(left)
+    return _Told(shown @ whole, bends, shown @ mean, left.T @ left / len(left), public.n)
 
 
 def _gives_chances(problem: Problem) -> bool:
@@ -164,24 +175,25 @@ def _gives_chances(problem: Problem) -> bool:
     return (loss.loss if isinstance(loss, Weighted) else loss).name == Logistic.name
 
 
-def _moves(
-    problem: Problem, public: Risk, theta: FloatArray, covariance: FloatArray
-) -> tuple[FloatArray, FloatArray, float]:
-    """Return how the mean gradient at θ₀ moves with θ₀ − θ*, what it is on average, of how many rows.
+def _through_chances(
+    problem: Problem, public: Risk, theta: FloatArray, inverse: FloatArray, covariance: FloatArray
+) -> _Told:
+    """Return what answers tell of a model that gives probabilities of labels.
 
-    For most losses that is the curvature, and nothing. For logistic loss the curvature at θ₀ is none to
-    go by: a record that θ₀ is sure of has next to none, and a step as long as that deserves is far too
-    long. But a model gives probabilities of labels: if θ* is the best one, a record has the positive
-    label with probability q(xᵀθ*), and its mean gradient at θ₀ follows. θ* is about normal around θ₀, so
-    that z = xᵀθ* is, and by Stein's lemma the best line through what q does is E[q(z)(z − xᵀθ₀)]/Var(z),
-    as in a filter that is linearised statistically. Where a label is rare a few records make up most of
-    that, and it is known from no more than these.
+    For logistic loss the curvature at θ₀ is none to go by: a record that θ₀ is sure of has next to none,
+    and a step as long as that deserves is far too long. But if θ* is the best model, a record has the
+    positive label with probability q(xᵀθ*), and its mean clipped gradient at θ₀ follows. θ* is about
+    normal around θ₀, so that z = xᵀθ* is, and by Stein's lemma the best line through what q does is
+    E[q(z)(z − xᵀθ₀)]/Var(z), as in a filter that is linearised statistically. Where a label is rare a
+    few records make up most of that, and it is known from no more than these.
+
+    Chance ε in the mean gradient of the public rows moves θ₀ by H⁻¹ε, and the mean answer there by
+    H_c H⁻¹ε, H_c being that line. But it is chance in their clipped gradients that the mean answer of
+    public rows is off by; the difference is nobody's knowledge.
 
     References:
         Särkkä: Bayesian Filtering and Smoothing, 2013, chapter 5.
     """
-    if not _gives_chances(problem):
-        return curvature_of(problem, public, theta), np.zeros_like(theta), public.n
     if not isinstance(public, RowRisk):
         raise TreatyError("what other labels would do to answers is told by the rows one by one")
     x = dense(public.x)
@@ -193,15 +205,22 @@ def _moves(
     rise = chances @ (weights * nodes) / wide
     more = chances @ weights - _chances(problem, at)[:, 0]
     ones = np.ones_like(at)
-    yes, no = (problem.fitness_loss.slope(at, label)[:, 0] for label in (ones, -ones))
+    yes, no = (problem.loss.on(x).slope(at, label)[:, 0] for label in (ones, -ones))
     bend = np.asarray(rise * (no - yes), dtype=np.float64)
     bends = np.asarray(x.T @ (bend[:, None] * x) / len(x), dtype=np.float64)
     # The covariance of one row's share in H(θ₀ − θ*) is E[(bend·xᵀ(θ₀ − θ*))²xxᵀ]; about tr(HΣ)H if
     # rows are alike.
     alike = float(np.sum(bends * covariance)) * float(np.trace(bends))
     uneven = float((bend * wide) ** 2 @ np.einsum("ij,ij->i", x, x)) / public.n
-    known_from = public.n * min(1.0, alike / uneven) if uneven > 0 else float(public.n)
-    return bends, np.asarray((more * (yes - no)) @ x / len(x), dtype=np.float64), known_from
+    rows = public.n * min(1.0, alike / uneven) if uneven > 0 else float(public.n)
+    shift = np.asarray((more * (yes - no)) @ x / len(x), dtype=np.float64)
+    doubt = np.zeros_like(bends)
+    if problem.loss is not problem.fitness_loss:
+        gradients, clipped = _row_by_row(problem, public, theta)
+        doubt = np.cov(clipped - gradients @ (bends @ inverse).T, rowvar=False, ddof=0)
+    curvature = bends + problem.ridge * np.eye(len(theta))
+    without = public.gradient(theta) + problem.ridge * theta - shift
+    return _Told(curvature, curvature, without, doubt, rows)
 
 
 def _row_by_row(problem: Problem, public: Risk, theta: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -85,8 +85,8 @@ class OpenHome:
         if self.ledger.granted(treaty) is None:
             if treaty != own and self.ledger.granted(own) is not None:
                 raise Refusal(
-                    f"{self.name} has ratified treaty {own[:12]} for one learner, not for peers: treaty "
-                    "ratify --peers grants that"
+                    f"{self.name} has not ratified treaty {own[:12]} for peers, only for one learner: "
+                    "treaty ratify --peers grants that"
                 )
             raise Refusal(f"{self.name} has not ratified treaty {treaty[:12]}")
         document = load(self._folder / "treaties" / f"{own}.toml")
