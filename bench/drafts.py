@@ -151,8 +151,9 @@ def main() -> None:
     over_pooled: dict[str, list[float]] = {}
     over_public: dict[str, list[float]] = {}
     minutes: dict[str, list[float]] = {}
-    chosen = sys.argv[2:] or ["flights", "loans", "stays", "cards"]
-    for name, rows in ((name, rows) for name, rows in tasks().items() if name in chosen):
+    known = tasks()
+    for name in sys.argv[2:] or known:
+        rows = known[name]
         for split in range(seed, seed + (OF_CARDS if rows.labels else SPLITS)):
             mixed = rows.frame.sample(fraction=1.0, shuffle=True, seed=split)
             public, rest = mixed[:PUBLIC], mixed[PUBLIC:]

@@ -166,3 +166,16 @@ def test_a_forecast_says_which_line_to_change(folder, monkeypatch, capsys):
     assert {"line", "write", "expected_error"} == set(told["changes"][0])
     code, out, _ = _typed(f"{words} --no-settings", monkeypatch, capsys)
     assert "line of the treaty" not in out
+
+
+def test_records_without_a_target_are_counted_for_whoever_drafts(folder, monkeypatch, capsys):
+    """They are refused when training; how many there are is said, and is not in the treaty."""
+    owners = pl.read_parquet("owners.parquet")
+    owners = owners.with_columns(y=pl.when(pl.int_range(len(owners)) >= 7).then(pl.col("y")))
+    owners.write_parquet("owners.parquet")
+    words = "init public.parquet --public --target y --by who --data owners.parquet --no-plan"
+    code, out, err = _typed(f"{words} --out draft.toml", monkeypatch, capsys)
+    assert code == 0, err
+    said = "owners.parquet: 7 of 4,000 records have no y: leave them out before training"
+    assert said in " ".join(out.split())
+    assert "have no y" not in (folder / "draft.toml").read_text()

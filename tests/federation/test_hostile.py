@@ -121,6 +121,7 @@ def test_another_learner_may_not_ask_under_this_treaty(world, asked):
     peer = asked(_query(world, treaty=f"{world.treaty}/{NAMES[1]}"), stranger)
     assert isinstance(peer, Refused)
     assert "not ratified" in peer.reason
+    assert "treaty ratify --peers grants that" in peer.reason
     assert world.given()[NAMES[0]] == 0
 
 

@@ -30,7 +30,8 @@ def init(
         typer.Option(
             "--data",
             metavar="FILE",
-            help="The owners' records: only how many each has is read, by the column --by.",
+            help="The owners' records: how many each has, by the column --by, goes into the treaty; how "
+            "many have nothing to be predicted is said here, and written nowhere.",
         ),
     ] = None,
     planned: Annotated[
