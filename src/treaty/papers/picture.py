@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treaty.arrays import FloatArray
-from treaty.canvas import canvas
+from treaty.canvas import BLUE, GREEN, GREY, ORANGE, SKY, canvas
 from treaty.papers.figure import Figure, Grid, Lines, Owners, Panel, Rounds, Timing
 from treaty.papers.trial import Outcome
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLOURS = ("#b2182b", "#2166ac", "#1b7837", "#762a83", "#e08214")
+COLOURS = (ORANGE, BLUE, GREEN, SKY, GREY)
 MARKERS = ("s", "D", "o", "^", "v")
 SMALLEST = 1e-9
 """ψ below this is drawn as this: on logarithmic axes there is no 0."""
