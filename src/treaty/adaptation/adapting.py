@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from treaty.adaptation.calibrating import calibrated
 from treaty.adaptation.metrics import Metric, by_columns, widened
 from treaty.adaptation.own_records import OwnRecords
 from treaty.adaptation.path import STRONGEST
@@ -48,14 +49,23 @@ class Adapted:
 
 
 def alone(records: OwnRecords, left_out: frozenset[int] = frozenset()) -> Adapted:
-    """Return what a sensible analyst makes of the own records alone: a ridge, by cross-validation."""
+    """Return what a sensible analyst makes of the own records alone: a ridge, by cross-validation.
+
+    Chances of labels are calibrated besides, by the parts that each of the models has not seen.
+    """
     metrics = [_by_columns(records, left_out)]
     filled = records.filled(left_out)
     if filled is not None:
         metrics.append(_by_columns(records, left_out, filled))
     # The level is free: whatever constant is best is found on the way.
     nothing = np.zeros((1, records.problem.dimension))
-    return replace(_nearest(records, nothing, metrics, left_out)[0], near="nothing")
+    found = replace(_nearest(records, nothing, metrics, left_out)[0], near="nothing")
+    loss, constant = records.problem.fitness_loss, records.problem.intercept
+    smooth = math.isfinite(loss.curvature_bound)
+    if not (loss.labels and smooth) or constant is None or math.isinf(found.strength):
+        return found
+    theta = calibrated(records, found.theta, found.metric, found.strength, left_out)
+    return replace(found, theta=theta)
 
 
 def _by_columns(
