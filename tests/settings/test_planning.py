@@ -12,8 +12,9 @@ import treaty as t
 from treaty.errors import TreatyError
 from treaty.records import Date, FrameSource, Hats, Number
 from treaty.settings import expecting, plan, planning
+from treaty.settings.expected import Expected
 from treaty.settings.expecting import Judge
-from treaty.settings.levers import Categories, under, with_best_clip
+from treaty.settings.levers import Categories, Lever, Option, under, with_best_clip
 from treaty.settings.writing import planned_text
 from treaty.simulation import simulated_models
 from treaty.terms import encoder_of, loads, plan_of
@@ -255,6 +256,50 @@ def test_what_is_clearly_worse_is_not_judged_on_all_rows(monkeypatch):
     (whole,) = (step for step in thorough.steps if step.lever == "dates")
     for words, told in step.ways.items():
         assert told == pytest.approx(whole.ways[words], rel=0.05)
+
+
+class _Canned(Lever):
+    """Ways of which it is known what to expect: losses row by row."""
+
+    name, line = "canned", "title"
+
+    def __init__(self, ways):
+        self.ways = ways
+
+    def options(self, treaty, judge):
+        for title in self.ways:
+            yield Option(treaty.model_copy(update={"title": title}), title)
+
+
+class _Knowing(planning._Search):
+    def __init__(self, ways, labels):
+        super().__init__(None)
+        self.ways, self.labels = ways, labels
+
+    def with_clip(self, treaty, best=None):
+        told = Expected(np.array(self.ways[treaty.title]), 0.0, self.labels)
+        return planning.Candidate(treaty, told, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("labels", "begin", "ways", "taken"),
+    [
+        # Within chance the simplest, even if the best so far is expected to be better.
+        (False, "b", {"a": [1.2, 0.81] * 50, "b": [1.0] * 100}, "a"),
+        # Worse than the best so far, and mostly chance: not as good as any.
+        (False, "b", {"a": [3.0] * 100, "wild": [0.0] * 99 + [120.0], "b": [1.0] * 100}, "b"),
+        # As wild, but expected to be better.
+        (False, "b", {"a": [3.0] * 100, "wild": [0.0] * 99 + [80.0], "b": [1.0] * 100}, "wild"),
+        # Better by one and a half standard errors: enough for numbers, not for labels.
+        (False, "a", {"a": [1.23, 0.83] * 50, "b": [1.0] * 100}, "b"),
+        (True, "a", {"a": [1.23, 0.83] * 50, "b": [1.0] * 100}, "a"),
+        (True, "a", {"a": [1.25, 0.85] * 50, "b": [1.0] * 100}, "b"),
+    ],
+)
+def test_the_simplest_way_within_chance_is_taken_and_never_a_wild_one(labels, begin, ways, taken):
+    search = _Knowing(ways, labels)
+    at = search.with_clip(_draft().model_copy(update={"title": begin}))
+    assert search.pulled(_Canned(ways), at).treaty.title == taken
 
 
 def test_what_was_found_is_forecast_on_rows_by_which_nothing_was_chosen():

@@ -46,7 +46,8 @@ def calibrated(
     constant = records.problem.intercept
     assert constant is not None
     inner = [k for k in records.parts if k not in left_out]
-    seen, labels = [], []
+    seen: list[FloatArray] = []
+    labels: list[FloatArray] = []
     for k in inner:
         rows = records.rows[k]
         path = records.path(metric, left_out | {k})

@@ -9,11 +9,12 @@ import numpy as np
 
 from treaty.arrays import FloatArray
 from treaty.evidence import Stage
+from treaty.fitness import RowRisk
 from treaty.forecasting.ratio import ratio
 from treaty.learners import PublicView, view_of
 from treaty.measures import Estimate
 from treaty.plans import Plan
-from treaty.simulation import simulate
+from treaty.simulation import differing_by_chance, simulate
 
 TRAININGS = 100
 """An interval is for the mean of so many trainings."""
@@ -150,8 +151,23 @@ class _Work:
             start = stage.centre + off * (draws @ stage.costs.spread.T)
         plan = replace(plan, start=start, public=self._view(stage))
         records = stage.records(plan.problem.loss)
-        result = simulate(plan, records, runs=runs, seed=seed, measured_with=stage.stick)
+        result = simulate(
+            plan,
+            records,
+            runs=runs,
+            seed=seed,
+            measured_with=stage.stick,
+            offsets=self._offsets(stage, runs, seed),
+        )
         return result.final * stage.stick.best.value
+
+    def _offsets(self, stage: Stage, runs: int, seed: int) -> FloatArray | None:
+        """Return how owners differ by chance, unless their records were drawn one by one."""
+        if stage.own_costs is not None:
+            return None
+        loss, rows = self._plan.problem.loss, stage.everybody
+        everybody = RowRisk(loss, rows.x, rows.y)
+        return differing_by_chance(self._plan, everybody, stage.centre, runs, seed, stage.own)
 
     def _view(self, stage: Stage) -> PublicView | None:
         """What public rows of the fold's own population would tell the learner about answers."""

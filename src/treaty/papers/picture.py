@@ -19,6 +19,17 @@ COLOURS = (ORANGE, BLUE, GREEN, SKY, GREY)
 MARKERS = ("s", "D", "o", "^", "v")
 SMALLEST = 1e-9
 """ψ below this is drawn as this: on logarithmic axes there is no 0."""
+WORDS = {
+    "ε_i": "ε of every owner",
+    "n_i": "records of every owner",
+    "ε₁": "ε of the first owner",
+    "n₁": "records of the first owner",
+    "N": "owners",
+}
+"""What the papers' letters on the axes stand for."""
+PSI = "ψ = 0.1 is a loss 10% above the least that any model reaches on all records"
+CELLS = "; in every cell: ψ, and its forecast in brackets"
+OWN = "\nown: ψ of the first owner's own model; framed: below that"
 
 
 def draw(figure: Figure, folder: Path) -> list[Path]:
@@ -35,6 +46,10 @@ def draw(figure: Figure, folder: Path) -> list[Path]:
     picture.suptitle(
         f"{figure.key}. {figure.title}\n{textwrap.fill(f'({figure.rows})', 120)}", fontsize=10
     )
+    if not all(isinstance(panel, Timing) for panel in panels):
+        grids = [panel for panel in panels if isinstance(panel, Grid)]
+        own = any(panel.alone is not None for panel in grids)
+        picture.supxlabel(PSI + CELLS * bool(grids) + OWN * own, fontsize=8)
     paths = [folder / f"{figure.key}.png", folder / f"{figure.key}.svg"]
     for path in paths:
         picture.savefig(path, dpi=110)
@@ -73,13 +88,20 @@ def _rounds(axes: "Axes", panel: Rounds) -> None:
     for colour, (name, outcome) in zip(COLOURS, panel.curves.items(), strict=False):
         k = np.array(outcome.rounds)
         axes.fill_between(
-            k, _seen(outcome.p25), _seen(outcome.p75), color=colour, alpha=0.25, linewidth=0
+            k,
+            _seen(outcome.p25),
+            _seen(outcome.p75),
+            color=colour,
+            alpha=0.25,
+            linewidth=0,
+            step="post",
         )
-        axes.plot(k, _seen(outcome.median), color=colour, linewidth=1.2, label=name)
+        median = _seen(outcome.median)
+        axes.plot(k, median, color=colour, linewidth=1.2, label=name, drawstyle="steps-post")
         if outcome.forecast is not None:
             _forecast(axes, [float(k[-1])], [outcome], colour)
     axes.plot([], [], "k*", markersize=8, markerfacecolor="none", label="forecast of the mean")
-    axes.set(xlabel="round k", ylabel="relative fitness ψ", yscale="log")
+    axes.set(xlabel="round", ylabel="ψ: median and quartiles", yscale="log")
     _finish(axes)
 
 
@@ -103,7 +125,7 @@ def _lines(axes: "Axes", panel: Lines) -> None:
         _forecast(axes, list(panel.x), line, colour)
     axes.plot([], [], "k-", linewidth=0.8, label="fitted, slope −2")
     axes.plot([], [], "k*", markersize=8, markerfacecolor="none", label="forecast")
-    axes.set(xlabel=panel.along, ylabel="mean ψ", xscale="log", yscale="log")
+    axes.set(xlabel=WORDS[panel.along], ylabel="mean ψ", xscale="log", yscale="log")
     _finish(axes)
 
 
@@ -153,7 +175,7 @@ def _grid(axes: "Axes", panel: Grid, limits: tuple[float, float]) -> None:
     if panel.alone is not None:
         labels = [f"{n}\n(own {own:.1g})" for n, own in zip(labels, panel.alone, strict=True)]
     axes.set_yticks(range(len(panel.y)), labels)
-    axes.set(xlabel=f"{panel.along}        ψ, and (forecast)", ylabel=panel.up)
+    axes.set(xlabel=WORDS[panel.along], ylabel=WORDS[panel.up])
 
 
 def _timing(axes: "Axes", panel: Timing) -> None:
@@ -172,12 +194,12 @@ def _timing(axes: "Axes", panel: Timing) -> None:
     beside: Any = axes.inset_axes((1.05, 0.0, 0.28, 1.0), sharey=axes)
     beside.barh(np.arange(1, panel.owners + 1), counts, color="0.7")
     beside.axvline(
-        len(panel.talks) / panel.owners, color=COLOURS[0], linewidth=1, label="forecast T/N"
+        len(panel.talks) / panel.owners, color=COLOURS[0], linewidth=1, label="rounds / owners"
     )
     beside.tick_params(labelleft=False, labelsize=7)
     beside.set_xlabel("talks", fontsize=8)
     beside.legend(fontsize=6, frameon=False, loc="upper center", bbox_to_anchor=(0.5, 1.12))
-    axes.set(xlabel="round k", ylabel="owner i_k", ylim=(0.3, panel.owners + 0.7))
+    axes.set(xlabel="round", ylabel="owner who talks", ylim=(0.3, panel.owners + 0.7))
     axes.set_xticks(np.linspace(0, 0.8 * len(k), 5))
     if few:
         axes.set_yticks(range(1, panel.owners + 1))
@@ -200,7 +222,7 @@ def _owners(axes: "Axes", panel: Owners) -> None:
         if outcome.forecast is not None:
             _forecast(axes, [1.03 * max(panel.records)], [outcome], colour)
     axes.plot([], [], "k*", markersize=8, markerfacecolor="none", label="forecast")
-    axes.set(xlabel="records n_i", ylabel="ψ", xscale="log", yscale="log")
+    axes.set(xlabel="records of a hospital", ylabel="ψ", xscale="log", yscale="log")
     ticks = [n for n in (10_000, 20_000, 40_000, 80_000) if n <= 1.2 * max(panel.records)]
     axes.set_xticks(ticks, [f"{n:,}" for n in ticks])
     axes.set_xticks([], minor=True)

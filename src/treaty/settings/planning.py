@@ -35,6 +35,9 @@ NOTHING = 0.001
 """A share of the loss that is not worth a longer treaty."""
 CLEARLY = 3.0
 """A way that is worse by so many standard errors on the first rows is not judged on the others."""
+OF_LABELS = 2.0
+"""Where labels are predicted, so many standard errors are chance: where one label is rare, most of a
+log loss is that of a few records, and the lowest of many expected losses suits these few."""
 PASSES = 2
 """How often every lever is tried: what is best for one depends on the others."""
 
@@ -216,10 +219,16 @@ class _Search:
         """Seconds that a way has taken, over the square of its columns: the largest so far."""
 
     def pulled(self, lever: Lever, best: Candidate) -> Candidate:
-        """Try the ways of one lever; return the simplest that is as good as the best within chance."""
+        """Try the ways of one lever; return the simplest that is as good as the best within chance.
+
+        Any but the simplest has to be expected to be no worse than the best so far, too: a way of which
+        these rows tell hardly anything would else be as good as any within chance.
+        """
         found: list[tuple[Option, Candidate]] = []
         ways: dict[str, float | str] = {}
+        simplest: Option | None = None
         for option in lever.options(best.treaty, self._judge):
+            simplest = simplest or option
             try:
                 candidate = self.with_clip(option.treaty, best)
             except _Hopeless as error:
@@ -235,7 +244,13 @@ class _Search:
         lowest = min((candidate for _, candidate in found), key=lambda c: c.expected.loss)
         if best.expected.loss < lowest.expected.loss:
             lowest = best
-        good = [each for each in found if _as_good(each[1], lowest, lever)]
+        most = best.expected.loss + NOTHING * lowest.expected.loss
+        good = [
+            each
+            for each in found
+            if (each[0] is simplest or each[1].expected.loss <= most)
+            and _as_good(each[1], lowest, lever)
+        ]
         if not good or good[0][1].treaty == best.treaty:
             return best
         option, candidate = good[0]
@@ -285,4 +300,6 @@ def _as_good(candidate: Candidate, lowest: Candidate, lever: Lever) -> bool:
     """Whether a way may be taken although another is expected to be better."""
     apart, error = candidate.expected.above(lowest.expected)
     trifle = NOTHING * lowest.expected.loss
+    if candidate.expected.labels:
+        return apart <= max(OF_LABELS * error, trifle)
     return apart <= {"chance": max(error, trifle), "trifle": trifle, "never": 0.0}[lever.first_if]

@@ -9,7 +9,7 @@ from treaty.fitness import Risk, RowRisk, Yardstick, risk_of
 from treaty.fitness.solver import Optimum
 from treaty.fitness.tilt import tilted
 from treaty.plans import Plan
-from treaty.simulation import simulate
+from treaty.simulation import differing_by_chance, simulate
 
 RUNS = 48
 FEW_RUNS = 12
@@ -44,5 +44,12 @@ def rehearsed_cost(
         values, vectors = np.linalg.eigh(covariance)
         start = best + draws * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
     records = dict.fromkeys((party.name for party in plan.parties), tilted(rows, slope, best))
-    done = simulate(replace(plan, start=start), records, runs=runs, seed=seed, measured_with=stick)
+    done = simulate(
+        replace(plan, start=start),
+        records,
+        runs=runs,
+        seed=seed,
+        measured_with=stick,
+        offsets=differing_by_chance(plan, public.with_loss(problem.loss), best, runs, seed),
+    )
     return float(done.final.mean()) * value

@@ -72,6 +72,7 @@ def simulate(
     record: Record = "final",
     measured_with: Yardstick | None = None,
     progress: Callable[[int, int], None] | None = None,
+    offsets: FloatArray | None = None,
 ) -> Simulation:
     """Train many times at once and say how good the models are.
 
@@ -87,6 +88,8 @@ def simulate(
         record: after which rounds ψ is kept: the last, every one, or the ones listed.
         measured_with: the yardstick, if it is at hand; θ* is the dear part of a short run.
         progress: called with (round, rounds) now and then.
+        offsets: what is added to every party's mean gradients, shape (parties, runs, p): where the same
+            rows stand in for all of them, see `differing_by_chance`.
     """
     driver = _driver(plan, runs)
     learner = driver.learner
@@ -96,7 +99,7 @@ def simulate(
     models = learner.model
     if 0 in wanted:
         recorder.take(models)
-    for k, models in _rounds(driver, risks, runs, seed):
+    for k, models in _rounds(driver, risks, runs, seed, offsets):
         if k in wanted:
             recorder.take(models)
         if progress is not None and (k % 50 == 0 or learner.finished):
@@ -120,7 +123,11 @@ def _driver(plan: Plan, runs: int) -> Driver:
 
 
 def _rounds(
-    driver: Driver, risks: Mapping[str, Risk], runs: int, seed: int
+    driver: Driver,
+    risks: Mapping[str, Risk],
+    runs: int,
+    seed: int,
+    offsets: FloatArray | None = None,
 ) -> Iterator[tuple[int, FloatArray]]:
     """Take a learner through its rounds; give each round's number and the models after it."""
     plan, learner = driver.plan, driver.learner
@@ -130,15 +137,25 @@ def _rounds(
     noise = SimulatedNoise(plan, np.random.default_rng(noise_seed), runs)
     frozen = _Frozen(runs)
     everybody = np.zeros(runs, dtype=np.int64)
+    added = None if offsets is None else _of_blocs(plan, offsets)
     for k in driver.rounds():
         bloc = everybody if learner.synchronous else clocks.next()
         if frozen.stop(bloc == NOBODY, learner.model):
             bloc = np.maximum(bloc, 0)
         answer = records.exact(bloc, driver.ask(bloc))
+        if added is not None:
+            answer = answer + added[bloc, np.arange(runs)]
         if not noise.silent:
             answer = answer + noise.next(bloc)
         driver.tell_mean(bloc, answer)
         yield k, frozen.models(learner.model)
+
+
+def _of_blocs(plan: Plan, offsets: FloatArray) -> FloatArray:
+    """Return what is added to the mean answer of every bloc, shape (blocs, runs, p)."""
+    return np.stack(
+        [np.tensordot(bloc.shares, offsets[list(bloc.members)], axes=1) for bloc in plan.blocs_met]
+    )
 
 
 def _wanted(record: Record, rounds: int) -> frozenset[int]:

@@ -11,15 +11,18 @@ from treaty.settings.expecting import Judge
 from treaty.settings.levers.lever import Lever, Option, with_features
 from treaty.terms import Treaty
 
-OUTSIDE = (0.001, 0.01, 0.02, 0.05)
-"""Shares of public rows that lie below the lower bound, and as many above the upper one."""
+USUAL = 0.01
+"""The share of public rows outside on either side that is taken unless another is clearly better."""
+OUTSIDE = (0.001, 0.02, 0.05)
+"""Other shares of public rows that lie below the lower bound, and as many above the upper one."""
 
 
 class Bounds(Lever):
     """All numbers clamped as the draft says, or at quantiles of the public rows.
 
     For labels only: where numbers are predicted, a record beyond all public rows costs dearly once it is
-    clamped, and these rows cannot tell.
+    clamped, and these rows cannot tell. Where a label is rare they hardly tell one share from another
+    either, and the lowest of many expected errors is mostly luck: so the usual share comes first.
 
     Args:
         drafted: the draft, whose own bounds are one way.
@@ -27,7 +30,6 @@ class Bounds(Lever):
 
     name: ClassVar[str] = "bounds"
     line: ClassVar[str] = "features"
-    first_if = "trifle"
 
     def __init__(self, drafted: Treaty) -> None:
         labels = drafted.target.bounds is None
@@ -41,11 +43,13 @@ class Bounds(Lever):
         }
 
     def options(self, treaty: Treaty, judge: Judge) -> Iterator[Option]:
-        """Return the draft's bounds, then tighter and tighter ones."""
+        """Return bounds at the usual quantiles, then the draft's, then wider and tighter ones."""
         if not self._drafted:
             return
-        yield Option(_within(treaty, self._drafted), "as drafted")
-        for share in OUTSIDE:
+        for share in (USUAL, None, *OUTSIDE):
+            if share is None:
+                yield Option(_within(treaty, self._drafted), "as drafted")
+                continue
             if share * len(judge.rows) < 1:
                 continue
             found = {name: _quantiles(judge, name, share) for name in self._drafted}
