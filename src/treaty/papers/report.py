@@ -124,9 +124,9 @@ def _forecasts(groups: Sequence[Forecasts]) -> str:
     )
     return (
         "<p>From the last rows of the file alone; where these differ from the others, or hold too few "
-        "frauds, the forecast is one of another collaboration. Nor do they say which bank has which part "
-        "of a file: forecasts take banks to differ by chance alone. Where there is little noise and one "
-        "bank at a time is asked, what is measured is then above the forecast.</p>"
+        "frauds, the forecast is one of another collaboration. Nor do they say which bank has which "
+        "part of a file: forecasts take banks to differ by chance alone. Where there is little noise "
+        "and one bank at a time is asked, what is measured is then above the forecast.</p>"
         "<table><tr><th>setting</th><th>noise</th><th>trials</th><th>inside the 90% interval</th>"
         f"<th>forecast over measured, median</th></tr>{rows}</table>"
     )
