@@ -261,6 +261,12 @@ CASES = {
         ROWS,
         '--prices takes NAME=PRICE, not "one=cheap"',
     ),
+    "a target that is none": (
+        "advise treaty.toml --generate --target low",
+        TREATY,
+        ROWS,
+        '--target takes a share of 0% or more, such as 1%, not "low"',
+    ),
     "an option that is not there": (TRAIN + " --spede", TREATY, ROWS, "--spede"),
 }
 

@@ -186,7 +186,7 @@ def test_private_forecasts_say_that_they_must_not_leave(flights):
 def test_advise(flights, tmp_path):
     plot = tmp_path / "advice.png"
     words = [flights / "treaty.toml", "--stand-in", flights / "public.parquet"]
-    done = run("advise", *words, "--target", 0.02, "--owner", "GSO", "--json", "--plot", plot)
+    done = run("advise", *words, "--target", "2%", "--owner", "GSO", "--json", "--plot", plot)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert "GSO" in told["invite"]

@@ -1,5 +1,6 @@
 """treaty advise: whom to invite, which ε, at what price."""
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -30,7 +31,10 @@ def advise(
     generate: Generate = False,
     public_rows: PublicRows = None,
     target: Annotated[
-        float | None, typer.Option("--target", metavar="PSI", help="A ψ to reach.")
+        str | None,
+        typer.Option(
+            "--target", metavar="PSI", help="A ψ to reach: 5% or 0.05 above the least loss."
+        ),
     ] = None,
     owner: Annotated[
         str | None,
@@ -91,7 +95,7 @@ def advise(
         outlook = outlook_on(document, evidence)
         advice = advice_of(
             outlook,
-            target=target,
+            target=None if target is None else share_of(target, "--target", math.inf),
             owner=owner,
             prices=None if prices is None else _prices(prices),
             spend=spend,

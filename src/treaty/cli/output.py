@@ -114,17 +114,22 @@ def warn(sentences: Sequence[str], *, quiet: bool) -> None:
             Console(stderr=True).print(Text(f"Note: {sentence}.", style="yellow"), soft_wrap=True)
 
 
-def share_of(text: str) -> float:
-    """Read a share, written as 1% or as 0.01."""
+def share_of(text: str, flag: str = "--worthwhile", most: float = 1.0) -> float:
+    """Read a share, written as 1% or as 0.01.
+
+    Args:
+        text: what was written.
+        flag: after which flag.
+        most: it has to be below that.
+    """
     number = text.strip().removesuffix("%").strip()
     try:
         share = float(number) / (100 if text.strip().endswith("%") else 1)
     except ValueError:
         share = math.nan
-    if not 0 <= share < 1:
-        raise TreatyError(
-            f'--worthwhile takes a share between 0% and 100%, such as 1%, not "{text}"'
-        )
+    if not 0 <= share < most:
+        between = "between 0% and 100%" if math.isfinite(most) else "of 0% or more"
+        raise TreatyError(f'{flag} takes a share {between}, such as 1%, not "{text}"')
     return share
 
 
