@@ -113,7 +113,7 @@ CASES = {
         TRAIN,
         TREATY.replace('name = "squared"', 'name = "hinge"').replace("bounds = [0, 1]\n", ""),
         ROWS,
-        "must hold the labels -1 and 1, but row 1 holds '0.5'",
+        'counting only the rows of one: column "y" must hold the labels -1 and 1, but row 1 holds',
     ),
     "epsilon zero": (
         TRAIN,

@@ -12,7 +12,7 @@ from treaty.errors import TreatyError
 from treaty.forecasting.own_view import own_gains
 from treaty.gains import ADAPTED, ALONE, PUBLIC, TOGETHER, Audience, adapted
 from treaty.gains.own_gain import sentence
-from treaty.gains.table import render
+from treaty.gains.table import overview, render
 from treaty.losses import Squared
 from treaty.measures import Errors, Estimate
 from treaty.records import FrameSource, Target, open_source
@@ -206,6 +206,14 @@ def test_targets_outside_the_bounds_count_as_the_bound_and_that_is_said():
     assert report.gain.unclamped > np.sqrt(6 / EACH) * 35
     said = " ".join(as_text(render(report.gain)).split())
     assert "5% of the records lie outside the treaty's bounds, -10 to 10, and count as the" in said
+    for names in (
+        ["Bergen", "St Olav's Hospital", "c"],
+        ["St Mary's General Hospital of the North"],
+    ):
+        said = as_text(overview(dict.fromkeys([*names, "a", "b", "d"], report.gain)))
+        assert "…" not in said
+        lines = said.splitlines()
+        assert all(any(name in line for line in lines) for name in names) or len(names[0]) > 24
 
 
 def test_every_owner_from_public_rows_and_after_training(capsys):

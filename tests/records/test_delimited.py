@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 import xlsxwriter
 
+from treaty.errors import TreatyError
 from treaty.records import open_source
 from treaty.records.delimited import recognise
 
@@ -96,6 +97,13 @@ def test_every_owner_of_a_file_is_read_alike(tmp_path):
     assert open_source(path).owners("wer") == {"B": 1, "Ä": 1}
     mine = open_source(path, by="wer", owner="Ä")
     assert pl.concat(mine.blocks(["größe"]))["größe"].to_list() == ["1.5"]
+
+
+def test_a_line_with_too_many_cells_is_told_whatever_columns_are_read(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b,c\n1,2,3\n1,2,3,4\n")
+    with pytest.raises(TreatyError, match="line 3"):
+        list(open_source(path).blocks(["a"]))
 
 
 def test_workbooks(tmp_path):

@@ -105,6 +105,7 @@ def test_a_draft_says_what_it_left_out():
         "who_again is left out: it says the same as who, whose record it is",
     )
     assert all(f"# {note}." in found.text for note in found.notes)
+    assert '[features."Größe"]' in found.text  # letters as they are, not as codes
     document = loads(found.text)
     assert list(document.features) == ["Größe", "admitted"]
     assert {party.name: party.records for party in document.parties} == {

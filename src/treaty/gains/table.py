@@ -20,7 +20,8 @@ NAMES = {
     adapted(CEILING): "ceiling: all records in one place, no privacy, adapted",
 }
 
-
+ON_ONE_LINE = 24
+"""Names of owners that are no longer than this are never broken."""
 LEARNERS_VIEW = "One model over everybody's records, as the learner and the papers see it:"
 LONG_RUN = "90% intervals: of the gain in the long run."
 NEXT = "90% intervals: of errors for as many further records, of the gain in the long run."
@@ -86,9 +87,9 @@ def overview(gains: Mapping[str, OwnGain]) -> Table:
         made.add_column(
             column,
             justify="left" if left else "right",
-            no_wrap=column != "owner",
+            no_wrap=column == "gain" or (column == "owner" and max(map(len, gains)) <= ON_ONE_LINE),
             overflow="fold",
-            min_width=5,
+            min_width=7,
         )
     for name, gain in gains.items():
         joining = gain.models[ADAPTED].measures[gain.measure].value

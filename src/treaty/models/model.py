@@ -168,8 +168,9 @@ class Model(Plain):
     def margin(self, rows: SourceLike) -> FloatArray:
         """Return θᵀx for rows of the user's columns, in the units of training."""
         frame = self._frame(rows)
-        counts = Counts(len(frame))
+        counts = Counts()
         x: Matrix = self.encoder.x(frame, counts)
+        counts.rows = len(frame)
         for note in counts.warnings():
             warnings.warn(note, stacklevel=3)
         if self.own_columns is not None:

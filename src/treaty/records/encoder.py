@@ -101,7 +101,7 @@ class Encoder:
                 if frames is not None:
                     frames.append(frame.select(self.target.column, *also))
             except TreatyError as error:
-                raise TreatyError(f"{source.label}: {error}") from error
+                raise TreatyError(f"{source.rows_of}: {error}") from error
             except PolarsError as error:
                 raise TreatyError(
                     f"{source.label}: a column is of a type that cannot be encoded "

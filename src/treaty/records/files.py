@@ -15,6 +15,8 @@ from treaty.records.sheets import read_sheet
 from treaty.records.sources import BLOCK, KINDS, SourceAt, first_line, nearest_file
 
 TEXTS = (".csv", ".tsv", ".txt")
+EVERY_CELL = pl.QueryOptFlags(projection_pushdown=False)
+"""Of a text file all cells are read, or a line with too many of them would not be noticed."""
 SHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 
 
@@ -24,7 +26,7 @@ class Table:
 
     Args:
         frame: the rows.
-        has_types: whether the file says what its columns hold.
+        has_types: whether the file says what its columns hold; a text file does not.
         remark: how it was read, where that is not plain; for people.
     """
 
@@ -104,7 +106,10 @@ class FileSource(SourceAt):
         self.require(columns)
         with self._readable():
             yield from self._frame.select(columns).collect_batches(
-                chunk_size=BLOCK, maintain_order=True, lazy=True
+                chunk_size=BLOCK,
+                maintain_order=True,
+                lazy=True,
+                optimizations=pl.QueryOptFlags() if self.has_types else EVERY_CELL,
             )
 
     @contextmanager

@@ -35,6 +35,11 @@ class Source(ABC):
         return self.place
 
     @property
+    def rows_of(self) -> str:
+        """Whose rows a row's number counts, as the beginning of a message about one."""
+        return self.label
+
+    @property
     def has_types(self) -> bool:
         """Whether the source says what its columns hold; a CSV file does not."""
         return True
@@ -110,6 +115,12 @@ class SourceAt(Source):
     def label(self) -> str:
         """How to speak of it in a message."""
         return str(self.path) if self._owner is None else f"{self._owner} in {self.path}"
+
+    @property
+    def rows_of(self) -> str:
+        """How to speak of rows by their numbers."""
+        alone = "" if self._owner is None else f", counting only the rows of {self._owner}"
+        return self.label + alone
 
     def of_owner(self, by: str, owner: str) -> Source:
         """Return the records of one owner."""

@@ -36,9 +36,9 @@ def blank_draft(source: Source, *, target: str, by: str | None) -> str:
             f"{source.label}: its first line holds a number, {values[0]}, and so may be a record "
             "instead of the names of columns: give a file with names"
         )
-    parts = [_HEAD.format(file="private rows", title=json.dumps(f"Predict {target}")) + _TO_FILL_IN]
+    parts = [_HEAD.format(file="private rows", title=_text(f"Predict {target}")) + _TO_FILL_IN]
     for column, kind in source.schema.items():
-        name = json.dumps(column)
+        name = _text(column)
         if column in (target, by):
             continue
         if kind == pl.Date or isinstance(kind, pl.Datetime):
@@ -59,7 +59,7 @@ def blank_draft(source: Source, *, target: str, by: str | None) -> str:
                 f'[features.{name}]\nkind = "number"{kinds}\n'
                 "# bounds = [low, high]       # public knowledge, not what the rows hold\n"
             )
-    parts.append(_BLANK_TARGET.format(column=json.dumps(target)))
+    parts.append(_BLANK_TARGET.format(column=_text(target)))
     parts.append(_MIDDLE.format(loss="squared"))
     parts.append(_BLANK_PARTY)
     return "\n".join(parts)
@@ -122,14 +122,14 @@ def draft(
         )
     loss = "squared" if predicted.bounds is not None else "logistic"
     parts = [
-        _HEAD.format(file=Path(source.place).name, title=json.dumps(f"Predict {target}")),
+        _HEAD.format(file=Path(source.place).name, title=_text(f"Predict {target}")),
         *written,
         section_text(("target",), predicted, "column"),
         _MIDDLE.format(loss=loss),
     ]
     if owners is None:
         owners = source.owners(by) if by else {"us": frame.height}
-    parts += [_PARTY.format(name=json.dumps(name), records=n) for name, n in owners.items()]
+    parts += [_PARTY.format(name=_text(name), records=n) for name, n in owners.items()]
     return Draft("\n".join(parts), tuple(notes))
 
 
@@ -195,6 +195,11 @@ def _first_rows(source: Source) -> pl.DataFrame:
         if sum(part.height for part in taken) >= ROWS_READ:
             break
     return pl.concat(taken) if taken else pl.DataFrame(schema=source.schema)
+
+
+def _text(value: str) -> str:
+    """Return a text as TOML, its letters as they are."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 _HEAD = """\

@@ -29,7 +29,10 @@ def settled_text(text: str, settled: Treaty) -> str:
             written = _replaced(written, section, "quantiles", f"knots = [{knots}]")
     weights = settled.loss.class_weights
     if isinstance(weights, dict):
-        pairs = ", ".join(f"{json.dumps(label)} = {weight!r}" for label, weight in weights.items())
+        pairs = ", ".join(
+            f"{json.dumps(label, ensure_ascii=False)} = {weight!r}"
+            for label, weight in weights.items()
+        )
         written = _replaced(written, "loss", "class_weights", f"class_weights = {{{pairs}}}")
     try:
         same = loads(written) == wanted
