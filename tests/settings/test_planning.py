@@ -480,6 +480,27 @@ def test_where_few_rows_of_a_label_decide_no_gain_is_promised_that_is_not_kept(s
     assert promised < kept + 0.02 * public_loss
 
 
+@pytest.mark.parametrize(("ridge", "begin"), [(1e-5, "tuned"), (1.0, "public")])
+def test_a_model_that_fits_few_public_rows_without_error_is_not_where_training_begins(ridge, begin):
+    """With next to no ridge the labels of few rows are told apart by columns that say nothing, and the
+    hinge loss of all of them is 0: nothing is left to learn from, and training would never pay. With
+    g = ½θᵀθ a model that minimises the mean loss alone is clearly worse, and the treaty's own is taken.
+    """
+    random = np.random.default_rng(3)
+
+    def rows(n):
+        x = random.uniform(-1, 1, (n, 2))
+        label = np.where(x[:, 0] + 0.5 * random.standard_normal(n) > 0, "yes", "no")
+        return pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "kind": random.choice(NAMES, n), "y": label})
+
+    text = TEXT.replace('bounds = [-10, 10]\nunit = "days"', 'labels = ["no", "yes"]')
+    text = text.replace('name = "squared"', 'name = "hinge"').replace("EPSILON", "1.0")
+    text = text.replace("ridge = 1e-4\ntheta_max = 5.0", f"ridge = {ridge}\ntheta_max = 450.0")
+    draft = loads(text.replace("CATEGORIES", ", ".join(f'"{name}"' for name in NAMES)))
+    found = _last(draft, rows(60), keep=FEW | {"ridge", "knots", "weights", "rounds"})
+    assert found.treaty.training.start == begin
+
+
 def test_a_constant_guess_is_one_of_the_rivals():
     rows = _rows(600, 3)
     judge = _judge(rows)

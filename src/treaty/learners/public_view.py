@@ -18,6 +18,8 @@ NARROW = 1e-3
 MOST_FITTED = 0.9
 """A model of m rows is taken to have used up at most this share of them."""
 TINY = 1e-300
+FLAT = 1e-12
+"""A mean curvature below that is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,21 +84,26 @@ def view_of(
     """
     m = public.n if rows is None else rows
     curvature = curvature_of(problem, public, theta)
-    size = float(np.trace(curvature)) / len(curvature)
+    size = max(float(np.trace(curvature)) / len(curvature), FLAT)
     # In a direction that no public row has, as much is known as one row would tell.
     one_row = size / m * np.eye(len(curvature))
     inverse = np.asarray(np.linalg.inv(curvature + pull + one_row), dtype=np.float64)
     mean = public.gradient(theta)
     scatter = public.gradient_covariance(theta) - np.outer(mean, mean)
     used = float(np.trace(inverse @ curvature))
-    ratio = float(np.trace(inverse @ scatter)) / used
-    ratio /= (1 - min(used / public.n, MOST_FITTED)) ** 2
+    chance = curvature
+    ratio = 1.0
+    if used > 0:
+        ratio = float(np.trace(inverse @ scatter)) / used
+        ratio /= (1 - min(used / public.n, MOST_FITTED)) ** 2
+    else:  # a loss with kinks, and no row near one
+        chance = scatter
     answered = public.with_loss(problem.loss)
     clipped = answered.gradient(theta)
     values, vectors = np.linalg.eigh(pull - problem.ridge * np.eye(len(theta)))
     beyond = (vectors * np.maximum(values, 0.0)) @ vectors.T
     covariance = np.asarray(
-        ratio / m * inverse @ (curvature + one_row + beyond) @ inverse, dtype=np.float64
+        ratio / m * inverse @ (chance + one_row + beyond) @ inverse, dtype=np.float64
     )
     if _gives_chances(problem):
         found = _through_chances(problem, public, theta, inverse, covariance)

@@ -9,14 +9,18 @@ from treaty.terms import Treaty
 
 
 class Start(Lever):
-    """The treaty's own ridge, or one by cross-validation: chance may tell few public rows apart."""
+    """A ridge by cross-validation, or the treaty's own where that is clearly better.
+
+    With next to no ridge, few public rows are told apart by chance: labels perhaps without any error, and
+    then nothing tells how far off their model is.
+    """
 
     name: ClassVar[str] = "start"
     line: ClassVar[str] = "training.start"
 
     def options(self, treaty: Treaty, judge: Judge) -> Iterator[Option]:
-        """Return the best model of the public rows, then that with a ridge by cross-validation."""
-        words = ("the public rows' best model", "their model with a ridge by cross-validation")
-        for begin, said in zip(("public", "tuned"), words, strict=True):
+        """Return the public rows' model with a ridge by cross-validation, then their best model."""
+        words = ("the public rows' model, its ridge by cross-validation", "their best model")
+        for begin, said in zip(("tuned", "public"), words, strict=True):
             training = treaty.training.model_copy(update={"start": begin})
             yield Option(treaty.model_copy(update={"training": training}), said)
