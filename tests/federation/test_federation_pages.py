@@ -44,6 +44,7 @@ theta_max = 5.0
 method = "blended-step"
 horizon = 1
 start = "tuned"
+axes = 2
 """ + "".join(f'[[parties]]\nname = "{name}"\nrecords = 2000\nepsilon = 1.0\n' for name in NAMES)
 
 

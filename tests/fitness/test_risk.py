@@ -7,6 +7,7 @@ from scipy import sparse
 from problems import LOSSES, rows
 from treaty.fitness import MomentRisk, Moments, RowRisk, pooled, risk_of
 from treaty.fitness import risk as risk_module
+from treaty.fitness.tilt import tilted
 from treaty.losses import Clipped, Hinge, Squared, Windowed
 
 CLIPPED = {
@@ -65,6 +66,31 @@ def test_sparse_rows_are_the_same_rows(name, monkeypatch):
     np.testing.assert_allclose(few.moments.xy, whole.moments.xy, atol=1e-13)
     single = few.in_single_precision().gradient(theta)
     np.testing.assert_allclose(single, whole.gradient(theta), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", CLIPPED)
+def test_a_gradient_along_axes_is_the_gradient_times_them(name, monkeypatch):
+    """Of many models, in blocks, sparse, pooled and tilted; a clip along the axes is clipped by them."""
+    x, y = rows(700, 4, seed=1, labels=CLIPPED[name].labels)
+    random = np.random.default_rng(3)
+    x[random.random(x.shape) < 0.5] = 0.0
+    axes, theta = random.standard_normal((4, 2)), random.standard_normal((2, 3, 4))
+    loss = CLIPPED[name]
+    losses = [loss, loss.along(axes)] if isinstance(loss, Clipped) else [loss]
+    monkeypatch.setattr(risk_module, "WORKING_SET", 320)
+    monkeypatch.setattr("treaty.fitness.threads.SMALL", 0)
+    for each in losses:
+        one, other = (RowRisk(each, part, y) for part in (x, sparse.csr_array(x)))
+        for risk in (one, other, pooled([one, risk_of(each, x[:90], y[:90])])):
+            wanted = risk.gradient(theta) @ axes
+            assert wanted.shape == (2, 3, 2)
+            np.testing.assert_allclose(risk.gradient_along(theta, axes), wanted, atol=1e-13)
+        leaning = tilted(one, np.arange(4.0), theta[0, 0])
+        wanted = leaning.gradient(theta) @ axes
+        np.testing.assert_allclose(leaning.gradient_along(theta, axes), wanted, atol=1e-12)
+        size = np.abs(each.on(x).slope(x @ theta[0, 0][:, None], y[:, None]) * (x @ axes))
+        if each is not loss:
+            assert np.linalg.norm(size, {"l1": 1, "l2": 2}[each.norm], axis=1).max() <= 0.4 + 1e-12
 
 
 def test_moments_by_hand():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from problems import plan, problem, risks, rows
 from treaty.errors import Refusal, TreatyError
 from treaty.fitness import MomentRisk, Moments, Problem, RowRisk, risk_of
-from treaty.losses import Domain, Hinge, Squared
+from treaty.losses import Clipped, Domain, Hinge, Squared
 from treaty.owner import Owner, Query
 from treaty.plans import Party, Plan
 from treaty.privacy import Budget, Gaussian, Grant, Laplace, MemoryLedger
@@ -157,8 +157,6 @@ def test_a_plan_and_an_owner_come_to_the_same_release(method, mechanism):
 
 def test_a_release_by_hand():
     """Ξ = 0.5 and n = 100, ε = 2 over 4 answers: Δ = 0.01, b = Δ/(2/4) = 0.02, E‖w‖² = 4·2b²."""
-    from treaty.losses import Clipped
-
     chosen = problem(Clipped(Squared(), 0.5, "l1"), 4)
     release = Release(MeanGradient, chosen, 100, Budget(2.0), 4, Laplace())
     assert release.sensitivity == pytest.approx(0.01, rel=1e-9)
@@ -232,3 +230,132 @@ def test_rows_that_are_not_at_hand_have_no_moments():
         _ = tilted.moments
     with pytest.raises(TreatyError, match='no question is called "why"'):
         question_named("why")
+
+
+def _along(seed: int, p: int, k: int, limit: float, norm: str) -> Problem:
+    """A problem in which owners are asked along k axes, some of them tiny, some huge."""
+    random = np.random.default_rng(seed)
+    axes = random.standard_normal((p, k)) * 10.0 ** random.uniform(-3, 3, k)
+    return problem(Clipped(Squared(), limit, norm, axes), p)
+
+
+def test_a_gradient_along_axes_by_hand():
+    """x = (1, 2), y = 0 and θ = (1, 1): slope 2·3 = 6. A = (1, −1)ᵀ: Aᵀx = −1, and −6 is clipped to −4.
+
+    x = (2, 1), y = 1: slope 4, Aᵀx = 1, 4 along the axis. The mean is 0; replacing a record may move it
+    by 2·4/2.
+    """
+    axes = np.array([[1.0], [-1.0]])
+    chosen = Problem(
+        Clipped(Squared(), 4.0, "l1", axes), Domain(2, 3.0, 3.0, (-1.0, 1.0)), 0.0, 1.0
+    )
+    x, y = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([0.0, 1.0])
+    risk = risk_of(chosen.loss, x, y)
+    np.testing.assert_allclose(MeanGradient(np.ones(2)).exact(risk, chosen), [0.0])
+    first = risk_of(chosen.loss, x[:1], y[:1])
+    np.testing.assert_allclose(MeanGradient(np.ones(2)).exact(first, chosen), [-4.0])
+    assert MeanGradient.length(chosen) == 1
+    assert MeanGradient.arguments(chosen) == 2
+    assert MeanGradient.sensitivity(chosen, 2, "l1") == pytest.approx(4.0)
+    assert "along 1 axes, of its 2 numbers" in MeanGradient.words(chosen)
+
+
+@pytest.mark.parametrize("norm", ORDERS)
+@given(seed=st.integers(0, 10**6), p=st.integers(2, 6), n=st.integers(1, 20))
+@settings(max_examples=150)
+def test_along_any_axes_one_record_moves_an_answer_by_at_most_the_sensitivity(norm, seed, p, n):
+    """Whatever axes the author of a treaty writes: those that nearly cancel a record, too."""
+    random = np.random.default_rng(seed)
+    chosen = _along(seed, p, int(random.integers(1, p)), float(10 ** random.uniform(-2, 2)), norm)
+    assert chosen.axes is not None
+    x, y = rows(n, p, seed)
+    other_x, other_y = x.copy(), y.copy()
+    other_x[0] = rows(1, p, seed + 1)[0] * random.choice([-1.0, 1.0])
+    other_y[0] = -y[0]
+    if random.random() < 0.5:  # the worst record: hardly anything of it along any axis
+        away = np.linalg.qr(np.column_stack([chosen.axes, random.standard_normal((p, p))]))[0]
+        other_x[0] = away[:, -1] + 1e-13 * random.standard_normal(p)
+    asked = MeanGradient(3.0 * random.choice([-1.0, 1.0], p))
+    one, other = (
+        asked.exact(risk_of(chosen.loss, *each), chosen) for each in ((x, y), (other_x, other_y))
+    )
+    assert len(one) == MeanGradient.length(chosen)
+    for against, order in ORDERS.items():
+        moved = np.linalg.norm(one - other, order)
+        assert moved <= MeanGradient.sensitivity(chosen, n, against)
+
+
+def test_two_records_are_as_far_apart_along_axes_as_stated():
+    axes = np.array([[2.0, 0.0], [0.0, 0.5], [0.0, 0.0]])
+    chosen = problem(Clipped(Squared(), 0.3, "l1", axes), 3)
+    x = np.array([[0.9, 0.1, 1.0]])
+    one, other = (
+        MeanGradient(np.zeros(3)).exact(risk_of(chosen.loss, x, np.array([y])), chosen)
+        for y in (1.0, -1.0)
+    )
+    apart = np.abs(one - other).sum()
+    assert apart == pytest.approx(0.6, rel=1e-12)
+    assert apart <= MeanGradient.sensitivity(chosen, 1, "l1")
+
+
+def test_the_rounding_of_a_mean_along_axes_stays_inside_the_sensitivity():
+    """Axes along which records nearly vanish: what is clipped is added up, not whole gradients."""
+    n, p = 40_000, 5
+    x, y = rows(n, p, seed=9)
+    axes = np.linalg.qr(np.random.default_rng(0).standard_normal((p, 2)))[0]
+    x = x - (x @ axes) @ axes.T * (1 - 1e-9)
+    chosen = problem(Clipped(Squared(), 1e-9, "l1", axes), p)
+    theta = np.full(p, 2.0)
+    answer = MeanGradient(theta).exact(risk_of(chosen.loss, x, y), chosen)
+    z = x @ axes
+    slope = 2.0 * (x @ theta - y)
+    slope = np.clip(slope, -1e-9 / np.abs(z).sum(axis=1), 1e-9 / np.abs(z).sum(axis=1))
+    exact = (slope.astype(np.longdouble)[:, None] * z).sum(axis=0) / n
+    moved = MeanGradient.distance(chosen, "l1") / n
+    room = (MeanGradient.sensitivity(chosen, n, "l1") - moved) / 2
+    assert float(np.abs(answer - exact).sum()) <= room
+
+
+def test_a_loss_of_ones_own_is_held_to_the_clip_along_axes():
+    """A loss that declares too little: its slope is 100 times what it says."""
+
+    class Steep(Squared):
+        name = "steep"
+
+        def slope(self, score, target):
+            return 100.0 * super().slope(score, target)
+
+    axes = np.array([[1.0], [1.0], [0.0]])
+    chosen = problem(Clipped(Steep(), 0.5, "l1", axes), 3)
+    x, y = rows(50, 3, seed=2)
+    guarded = MeanGradient.guarded(RowRisk(Steep(), x, y), chosen, "l1")
+    answer = MeanGradient(np.full(3, 3.0)).exact(guarded, chosen)
+    assert answer.shape == (1,)
+    assert abs(answer[0]) <= 0.5
+
+
+def test_an_owner_gives_as_many_numbers_as_there_are_axes():
+    axes = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 2.0], [0.0, 0.0]])
+    shared = Plan(
+        problem(Clipped(Squared(), 1.0, axes=axes)),
+        (Party("a", 200, Budget(1.0)),),
+        "blended-step",
+        2,
+        begin="public",
+    )
+    release = shared.releases[0]
+    assert release.length == 2
+    # Δ = 2/200, b = Δ·2/1, E‖w‖² = 2·2b²
+    assert release.scale == pytest.approx(0.02)
+    assert release.variance == pytest.approx(4 * 0.02**2)
+    ledger = MemoryLedger(Grant("t", Budget(1.0), 2))
+    owner = Owner(
+        "a",
+        treaty="t",
+        plan=shared,
+        risk=risk_of(shared.problem.loss, *rows(200, 4, 1)),
+        ledger=ledger,
+    )
+    assert len(owner.answer(Query("t", "r", 1, (0.0,) * 4))) == 2
+    with pytest.raises(Refusal, match="theta has 2 coordinates, the treaty says 4"):
+        owner.answer(Query("t", "r", 2, (0.0,) * 2))

@@ -491,7 +491,9 @@ def test_a_model_that_fits_few_public_rows_without_error_is_not_where_training_b
     def rows(n):
         x = random.uniform(-1, 1, (n, 2))
         label = np.where(x[:, 0] + 0.5 * random.standard_normal(n) > 0, "yes", "no")
-        return pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "kind": random.choice(NAMES, n), "y": label})
+        return pl.DataFrame(
+            {"a": x[:, 0], "b": x[:, 1], "kind": random.choice(NAMES, n), "y": label}
+        )
 
     text = TEXT.replace('bounds = [-10, 10]\nunit = "days"', 'labels = ["no", "yes"]')
     text = text.replace('name = "squared"', 'name = "hinge"').replace("EPSILON", "1.0")

@@ -20,6 +20,7 @@ from treaty.terms import (
     plan_of,
 )
 from treaty.terms.lines import line_of, lines_of
+from treaty.terms.reading import check_settled
 
 TEXT = """
 version = 1
@@ -156,7 +157,7 @@ def test_every_fitted_dictionary_can_be_written_and_read(terms, kind):
     if fitted.fitted.directions is not None:
         more = (*fitted.fitted.directions, fitted.fitted.directions[0])
         forged = fitted.fitted.model_copy(update={"directions": more})
-        with pytest.raises(TreatyError, match=r"is not what \[dictionary\] says"):
+        with pytest.raises(TreatyError, match=r"is not what \[dictionary\] and training.axes say"):
             loads(dumps(fitted.model_copy(update={"fitted": forged})))
 
 
@@ -190,8 +191,94 @@ def test_a_dictionary_other_than_agreed_is_refused():
     assert fitted.fitted is not None
     for change in ({"intercept": 0.5}, {"radius": 0.1}, {"norm": "l1"}):
         forged = fitted.fitted.model_copy(update=change)
-        with pytest.raises(TreatyError, match=r"is not what \[dictionary\] says"):
+        with pytest.raises(TreatyError, match=r"is not what \[dictionary\] and training.axes say"):
             loads(dumps(fitted.model_copy(update={"fitted": forged})))
+
+
+ALONG = _changed(
+    **{
+        "theta_max = 2": "theta_max = 2\nclip = 1.0",
+        '"one-at-a-time"\nhorizon = 50': '"blended-step"\nhorizon = 1\nstart = "tuned"\naxes = 2',
+        "rate = 2.0\naway = [[1, 2]]": "",
+    }
+)
+"""Owners asked along two axes of three."""
+
+
+def _public_rows():
+    random = np.random.default_rng(0)
+    income, grade = 100 * random.random(60), random.choice(["A", "B", "C"], 60)
+    rate = 5 + 0.2 * income + random.standard_normal(60)
+    return pl.DataFrame({"income": income, "grade": grade, "rate": rate})
+
+
+def test_axes_are_found_on_public_rows_and_then_part_of_the_treaty(tmp_path):
+    settled = fit(loads(ALONG), _public_rows())
+    assert settled.fitted is not None
+    assert settled.fitted.axes is not None
+    assert [len(axis) for axis in settled.fitted.axes] == [3, 3]
+    assert loads(dumps(settled)) == settled
+    plan = plan_of(settled)
+    assert plan.releases[0].length == 2
+    np.testing.assert_array_equal(plan.problem.axes, np.array(settled.fitted.axes).T)
+    assert fit(settled, None) == settled
+    turned = settled.fitted.model_copy(update={"axes": settled.fitted.axes[::-1]})
+    other = settled.model_copy(update={"fitted": turned})
+    assert fingerprint(other) != fingerprint(settled)
+
+
+@pytest.mark.parametrize("change", [None, ((1.0, 0.0, 0.0),)])
+def test_other_axes_than_agreed_are_refused(change):
+    """A party cannot have more asked for, or less, than the terms say."""
+    settled = fit(loads(ALONG), _public_rows())
+    assert settled.fitted is not None
+    forged = settled.fitted.model_copy(update={"axes": change})
+    with pytest.raises(TreatyError, match=r"is not what \[dictionary\] and training.axes say"):
+        loads(dumps(settled.model_copy(update={"fitted": forged})))
+
+
+@pytest.mark.parametrize(
+    ("axes", "says"),
+    [
+        (((1.0, 0.0), (0.0, 1.0)), "axes need 3 numbers each"),
+        (((1.0, 0.0, math.inf), (0.0, 1.0, 0.0)), "must be a finite number, not inf"),
+        (((1e300, 0.0, 0.0), (0.0, 1.0, 0.0)), "a number of a dictionary"),
+    ],
+)
+def test_axes_that_no_gradient_has_are_refused(axes, says):
+    settled = fit(loads(ALONG), _public_rows())
+    assert settled.fitted is not None
+    forged = settled.fitted.model_copy(update={"axes": axes})
+    with pytest.raises(TreatyError, match=says):
+        loads(dumps(settled.model_copy(update={"fitted": forged})))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("axes = 2", "axes = 0", "training.axes: .* greater than or equal to 1"),
+        ("axes = 2", "axes = 1.5", "training.axes: must be a whole number"),
+        ("axes = 2", "axes = 3", "at most 2 axes make them fewer, not 3: leave axes out"),
+        ("\nclip = 1.0", "", "have no bound unless they are clipped: set loss.clip"),
+        ('start = "tuned"\n', "", 'training.axes: .* set start = "public" or "tuned"'),
+        ('"blended-step"\nhorizon = 1', '"averaged-subgradient"\nhorizon = 3', "whole gradients"),
+    ],
+)
+def test_axes_that_a_treaty_cannot_have_are_told(old, new, says):
+    with pytest.raises(TreatyError, match=says):
+        plan_of(fit(loads(ALONG.replace(old, new)), _public_rows()))
+
+
+def test_without_public_rows_axes_are_not_found():
+    with pytest.raises(TreatyError, match="axes are found on public rows: give some"):
+        fit(loads(ALONG), None)
+    with pytest.raises(TreatyError, match="treaty fit"):
+        check_settled(loads(ALONG), "treaty.toml")
+
+
+def test_treaties_without_axes_keep_the_fingerprints_they_were_ratified_under():
+    assert "axes" not in canonical(fit(loads(TEXT), None))
+    assert '"axes":2' in canonical(loads(ALONG))
 
 
 def test_a_treaty_is_frozen():

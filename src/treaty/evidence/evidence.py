@@ -23,7 +23,8 @@ from treaty.fitness import Problem
 from treaty.learners import Survey, survey
 from treaty.plans import Party, Plan
 from treaty.records import Dictionary, Source, SourceLike, open_source
-from treaty.terms import Treaty, plan_of
+from treaty.terms import Treaty, plan_of, problem_of
+from treaty.terms.asking import along_all, with_axes
 from treaty.terms.reading import settled
 
 FOLDS = 10
@@ -128,9 +129,13 @@ class Evidence:
             ("dictionary", stand_in, _key(treaty.dictionary)),
             lambda: dictionary_of(treaty.dictionary, treaty.features, stand_in),
         )
-        plan = plan_of(treaty.model_copy(update={"fitted": fitted}))
         dictionary = (_key(treaty.dictionary), _key(fitted))
-        surveyed = self._survey(plan.problem, stand_in, fitted, dictionary)
+        treaty = treaty.model_copy(update={"fitted": fitted})
+        surveyed = self._survey(problem_of(along_all(treaty)), stand_in, fitted, dictionary)
+        if fitted.axes is None:
+            treaty = with_axes(treaty, surveyed)
+        plan = plan_of(treaty)
+        surveyed = surveyed.under(plan.problem)
         public_rows = self._how_many_public(treaty, stand_in)
         if plan.begin != "zero" and public_rows is None:
             raise TreatyError(

@@ -46,6 +46,11 @@ class Problem:
         return self.domain.dimension
 
     @property
+    def axes(self) -> FloatArray | None:
+        """A, shape (p, k): owners are asked for Aᵀ∇ℓ, k numbers; None where they give all p."""
+        return self.loss.axes if isinstance(self.loss, Clipped) else None
+
+    @property
     def fitness_loss(self) -> Loss:
         """The loss that fitness is measured with: the unclipped one, so that bias shows."""
         return self.loss.loss if isinstance(self.loss, Clipped) else self.loss
@@ -54,6 +59,19 @@ class Problem:
     def fitness_key(self) -> tuple[object, ...]:
         """What tells apart the problems that fitness is measured with: all but the clip."""
         return (self.fitness_loss.key, self.domain, self.ridge, self.theta_max, self.intercept)
+
+    def along(self, axes: FloatArray) -> "Problem":
+        """Return the problem of which owners are asked along axes, shape (p, k)."""
+        if not isinstance(self.loss, Clipped):
+            raise TreatyError(
+                "training.axes: gradients along a few axes have no bound unless they are clipped: set "
+                "loss.clip, or leave axes out"
+            )
+        if axes.shape[0] != self.dimension:
+            raise TreatyError(
+                f"axes of {axes.shape[0]} numbers do not go with gradients of {self.dimension}"
+            )
+        return replace(self, loss=self.loss.along(axes))
 
     def under_norm(self, norm: Norm) -> "Problem":
         """Return the problem as a mechanism with this norm needs it: a clip may follow the norm."""

@@ -13,7 +13,7 @@ from treaty.errors import TreatyError
 from treaty.fitness.moments import Moments
 from treaty.fitness.summation import BLOCK_ROWS
 from treaty.fitness.threads import over_shares
-from treaty.losses import Loss, ships
+from treaty.losses import Clipped, Loss, ships
 from treaty.matrices import Matrix, gram, scores, single_precision, summed
 
 WORKING_SET = 1 << 17
@@ -33,6 +33,10 @@ class Risk(ABC):
     @abstractmethod
     def gradient(self, theta: FloatArray) -> FloatArray:
         """Return the mean (sub)gradient at each θ, shape (…, p)."""
+
+    def gradient_along(self, theta: FloatArray, axes: FloatArray) -> FloatArray:
+        """Return the mean gradient at each θ along axes, shape (p, k): k numbers, shape (…, k)."""
+        return self.gradient(theta) @ axes
 
     @abstractmethod
     def hessian(self, theta: FloatArray) -> FloatArray:
@@ -155,18 +159,34 @@ class RowRisk(Risk):
 
     def gradient(self, theta: FloatArray) -> FloatArray:
         """Return the mean (sub)gradient at each θ."""
-        models = _stack(theta)
-        total = np.zeros_like(models)
+        return self._gradients(theta, None)
+
+    def gradient_along(self, theta: FloatArray, axes: FloatArray) -> FloatArray:
+        """Return the mean gradient along axes, added up of every row's own.
+
+        A row along the axes may be far shorter than the row. So its own gradient along them is what is
+        made first, and clipped where the loss is: rounding stays as small as that is.
+        """
+        return self._gradients(theta, axes)
+
+    def _gradients(self, theta: FloatArray, axes: FloatArray | None) -> FloatArray:
+        models, length = _stack(theta), self.dimension if axes is None else axes.shape[1]
+        total = np.zeros((len(models), length))
         for part, transposed in _portions(models, self.x.dtype):
 
             def sums(share: range, transposed: FloatArray = transposed) -> FloatArray:
-                mine = np.zeros(transposed.shape[::-1])
+                mine = np.zeros((transposed.shape[1], length))
                 for loss, x, y in self._blocks(share, len(mine)):
-                    mine += summed(loss.slope(scores(x, transposed), y).T, x)
+                    asked = x
+                    if axes is not None:
+                        asked = scores(x, axes)
+                        if isinstance(self.loss, Clipped) and self.loss.axes is not None:
+                            loss = self.loss.limited(x, asked)
+                    mine += summed(loss.slope(scores(x, transposed), y).T, asked)
                 return mine
 
             total[part] = self._added(sums, transposed) / self.n
-        return total.reshape(theta.shape)
+        return total.reshape((*theta.shape[:-1], length))
 
     def _added(self, sums: Callable[[range], FloatArray], models: FloatArray) -> FloatArray:
         """Add up what `sums` makes of each thread's share of the rows, in the order of the rows."""

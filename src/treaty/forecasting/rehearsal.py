@@ -12,6 +12,7 @@ from treaty.evidence import Stage
 from treaty.fitness import RowRisk
 from treaty.forecasting.ratio import ratio
 from treaty.learners import PublicView, view_of
+from treaty.learners.axes import axes_of
 from treaty.measures import Estimate
 from treaty.plans import Plan
 from treaty.simulation import differing_by_chance, simulate
@@ -149,7 +150,13 @@ class _Work:
             draws = np.random.default_rng([seed, 7]).standard_normal((runs, plan.problem.dimension))
             off = math.sqrt(1 / self._public_rows + (1 - stage.at_hand) / self._total)
             start = stage.centre + off * (draws @ stage.costs.spread.T)
-        plan = replace(plan, start=start, public=self._view(stage))
+        view = self._view(stage)
+        axes = plan.problem.axes
+        if view is not None and axes is not None and not stage.informed:
+            # Found in the fold's own features, as the treaty's are in its own.
+            along = plan.problem.along(axes_of(view, plan.problem.ridge, axes.shape[1]))
+            plan = replace(plan, problem=along)
+        plan = replace(plan, start=start, public=view)
         records = stage.records(plan.problem.loss)
         result = simulate(
             plan,

@@ -29,6 +29,9 @@ class BlendedStep(Learner):
     filter): with little noise a whole Newton step, with too much of it the public model. All of it is
     post-processing of noised answers.
 
+    Along axes A owners give Aᵀḡ, k numbers instead of p, with less noise in each. AᵀH then takes the
+    place of H; in all other directions the model stays the public one.
+
     Over a horizon of T this is done T times. That H is of few public rows blurs an answer the less, the
     nearer θ is: with much noise one question is best, with little of it more. Chance in the owners'
     records and in ḡ₀ is the same in every round, so each is told T times the variance: together they
@@ -49,6 +52,7 @@ class BlendedStep(Learner):
     synchronous: ClassVar[bool] = True
     parameters: ClassVar[frozenset[str]] = frozenset({"public_owners"})
     needs_public_rows: ClassVar[bool] = True
+    along_axes: ClassVar[bool] = True
     needs_everybody: ClassVar[bool] = True  # the blend is made for the noise of everybody's mean
 
     def __init__(self, brief: Brief) -> None:
@@ -80,7 +84,10 @@ class BlendedStep(Learner):
         with on_one_thread():
             # What answers are less because they are asked elsewhere than at θ₀ is known, not learnt.
             known = (self.model - self.brief.begin) @ (view.bends - view.curvature).T
-            step = (answer - view.answer - known) @ self._blends[0][self.round - 1].T
+            usual = view.answer + known
+            if self.problem.axes is not None:
+                usual = usual @ self.problem.axes
+            step = (answer - usual) @ self._blends[0][self.round - 1].T
         self.model = self.problem.project(self.model - step)
         self.round += 1
 
@@ -99,21 +106,20 @@ class BlendedStep(Learner):
 
     @cached_property
     def _blends(self) -> tuple[list[FloatArray], FloatArray]:
-        """ΣHᵀ(HΣHᵀ + V)⁻¹ of every round, each of shape (p, p), and what is left of Σ after the last."""
+        """ΣHᵀ(HΣHᵀ + V)⁻¹ of every round, shapes (p, p) or (p, k), and what is left of Σ at the end."""
         view, brief = self.brief.public, self.brief
         assert view is not None
-        p, bends, left = len(view.curvature), view.curvature, view.covariance
-        lasting = brief.noise / p * np.eye(p)
-        lasting += brief.horizon * (view.scatter / brief.records + view.doubt)
+        bends, left = view.curvature, view.covariance
+        axes = np.eye(len(bends)) if self.problem.axes is None else self.problem.axes
+        bends, length = axes.T @ bends, axes.shape[1]
+        chance = view.scatter / brief.records + view.doubt
+        lasting = brief.noise / length * np.eye(length) + brief.horizon * (axes.T @ chance @ axes)
         blends: list[FloatArray] = []
         for _ in range(brief.horizon):
             through = left @ bends.T
-            total = (
-                bends @ through
-                + lasting
-                + view.bending(left, brief.parameters.get("public_owners"))
-            )
-            total += 1e-12 * float(np.trace(total)) / p * np.eye(p)
+            bending = view.bending(left, brief.parameters.get("public_owners"))
+            total = bends @ through + lasting + axes.T @ bending @ axes
+            total += 1e-12 * float(np.trace(total)) / length * np.eye(length)
             blend = np.asarray(np.linalg.solve(total, through.T).T, dtype=np.float64)
             left = left - blend @ through.T
             left = 0.5 * (left + left.T)

@@ -83,6 +83,9 @@ class Learner(ABC):
     needs_public_rows: ClassVar[bool] = False
     """Whether it has to begin at a model of public rows, and to know what else they tell."""
 
+    along_axes: ClassVar[bool] = False
+    """Whether it can do with gradients along a few axes."""
+
     needs_everybody: ClassVar[bool] = False
     """Whether what it does with an answer is right only if everybody has answered: no quorum."""
 
@@ -95,6 +98,7 @@ class Learner(ABC):
 
     def __init__(self, brief: Brief) -> None:
         self.check(brief.problem, brief.horizon)
+        self.check_axes(brief.problem)
         unknown = set(brief.parameters) - self.parameters
         if unknown:
             takes = ", ".join(sorted(self.parameters)) or "none"
@@ -120,6 +124,15 @@ class Learner(ABC):
     @abstractmethod
     def check(cls, problem: Problem, horizon: int) -> None:
         """Say what this learner needs of the loss, the regulariser and T, if it is missing."""
+
+    @classmethod
+    def check_axes(cls, problem: Problem) -> None:
+        """Refuse answers along a few axes unless this learner can do with them."""
+        if problem.axes is not None and not cls.along_axes:
+            raise TreatyError(
+                f"training.axes: {cls.name} needs whole gradients: leave axes out; blended-step can do "
+                "with a few axes"
+            )
 
     @classmethod
     @abstractmethod

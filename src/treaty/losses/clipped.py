@@ -7,7 +7,7 @@ import numpy as np
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.losses.base import Domain, Loss, Norm
-from treaty.matrices import Matrix, absolute, euclidean
+from treaty.matrices import Matrix, absolute, euclidean, scores
 
 
 class Clipped(Loss):
@@ -17,20 +17,31 @@ class Clipped(Loss):
     clipped monotone function is monotone, and so its integral is convex: outside the band where
     |φ′| ≤ C/‖x‖ the loss goes on as a straight line. Squared loss becomes a Huber loss.
 
+    Where owners are asked along axes A alone, Aᵀ∇ℓ = φ′(z)·Aᵀx is what is clipped: φ′ is limited to
+    ±C/‖Aᵀx‖, and the same holds.
+
     Args:
         loss: the loss to clip.
         limit: C > 0.
         norm: the norm in which the gradient is limited. Without one, it is the norm of whatever
             mechanism a plan adds noise with.
+        axes: A, shape (p, k), if not the whole gradient is asked for.
     """
 
     name: ClassVar[str] = "clipped"
 
-    def __init__(self, loss: Loss, limit: float, norm: Norm | None = None) -> None:
+    def __init__(
+        self,
+        loss: Loss,
+        limit: float,
+        norm: Norm | None = None,
+        axes: FloatArray | None = None,
+    ) -> None:
         if not limit > 0:
             raise TreatyError(f"the clip must be positive, not {limit}")
         self.loss = loss
         self.limit = limit
+        self.axes = axes
         self.follows_mechanism = norm is None
         self._norm: Norm | None = norm
         self.labels = loss.labels
@@ -49,13 +60,20 @@ class Clipped(Loss):
         """Return the same clip under a mechanism that takes the sensitivity in this norm."""
         if not self.follows_mechanism or norm == self._norm:
             return self
-        other = Clipped(self.loss, self.limit)
+        other = Clipped(self.loss, self.limit, axes=self.axes)
         other._norm = norm
         return other
 
+    def along(self, axes: FloatArray | None) -> "Clipped":
+        """Return the same clip along other axes."""
+        return self._other(self.loss, axes)
+
     def of(self, loss: Loss) -> "Clipped":
         """Return the same clip of another loss."""
-        other = Clipped(loss, self.limit, self._norm)
+        return self._other(loss, self.axes)
+
+    def _other(self, loss: Loss, axes: FloatArray | None) -> "Clipped":
+        other = Clipped(loss, self.limit, self._norm, axes)
         other.follows_mechanism = self.follows_mechanism
         return other
 
@@ -73,20 +91,28 @@ class Clipped(Loss):
 
     def on(self, x: Matrix) -> Loss:
         """Return the loss of these rows, with the slope limited to ±C/‖x‖ row by row."""
-        size = absolute(x) if self.norm == "l1" else euclidean(x)
+        return self.limited(x, x if self.axes is None else scores(x, self.axes))
+
+    def limited(self, x: Matrix, asked: Matrix) -> Loss:
+        """Return the loss of these rows, with the slope limited to ±C/‖asked‖ row by row.
+
+        Args:
+            x: the rows.
+            asked: what of them an answer is made of: x, or x along the axes.
+        """
+        size = absolute(asked) if self.norm == "l1" else euclidean(asked)
         least = 1e18 * np.finfo(size.dtype).tiny  # so that the limit of a record of zeros is finite
         return _SlopeLimited(self.loss.on(x), (self.limit / np.maximum(size, least))[:, None])
 
     def gradient_bound(self, domain: Domain, theta_max: float, norm: Norm) -> float:
-        """Return the smaller of the unclipped bound and C, converted between norms.
+        """Return the smaller of the unclipped bound and C, converted between norms; along axes C.
 
-        ‖v‖₂ ≤ ‖v‖₁ ≤ √p‖v‖₂.
+        ‖v‖₂ ≤ ‖v‖₁ ≤ √p‖v‖₂, p being how many numbers v has.
         """
-        widened = (
-            self.limit * np.sqrt(domain.dimension)
-            if (self.norm, norm) == ("l2", "l1")
-            else self.limit
-        )
+        length = domain.dimension if self.axes is None else self.axes.shape[1]
+        widened = self.limit * np.sqrt(length) if (self.norm, norm) == ("l2", "l1") else self.limit
+        if self.axes is not None:
+            return float(widened)
         return min(float(widened), self.loss.gradient_bound(domain, theta_max, norm))
 
 

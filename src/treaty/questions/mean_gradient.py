@@ -9,9 +9,10 @@ from treaty.questions.question import Question, Records
 
 
 class MeanGradient(Question):
-    """Q(θ) = (1/n) Σ ∇ℓ(θ; x, y).
+    """Q(θ) = (1/n) Σ ∇ℓ(θ; x, y); along axes A, (1/n) Σ Aᵀ∇ℓ.
 
-    With Ξ = sup‖∇ℓ‖ over Θ and the public domain, two records' gradients lie at most 2Ξ apart.
+    With Ξ = sup‖∇ℓ‖ over Θ and the public domain, two records' gradients lie at most 2Ξ apart. Along
+    axes Ξ is the clip: sup‖Aᵀ∇ℓ‖.
     """
 
     name: ClassVar[str] = "gradient"
@@ -23,8 +24,8 @@ class MeanGradient(Question):
 
     @classmethod
     def length(cls, problem: Problem) -> int:
-        """Return p."""
-        return problem.dimension
+        """Return p, or k along k axes."""
+        return problem.dimension if problem.axes is None else problem.axes.shape[1]
 
     @classmethod
     def largest(cls, problem: Problem, norm: Norm) -> float:
@@ -44,15 +45,21 @@ class MeanGradient(Question):
     @classmethod
     def words(cls, problem: Problem) -> str:
         """Say what is asked for."""
-        return f"the mean gradient of the {problem.fitness_loss.name} loss"
+        words = f"the mean gradient of the {problem.fitness_loss.name} loss"
+        if problem.axes is None:
+            return words
+        return f"{words} along {cls.length(problem)} axes, of its {problem.dimension} numbers"
 
     def exact(self, records: Records, problem: Problem) -> FloatArray:
-        """Return the mean gradient at every θ."""
-        return records.gradient(self.theta)
+        """Return the mean gradient at every θ, along the axes if there are any."""
+        if problem.axes is None:
+            return records.gradient(self.theta)
+        return records.gradient_along(self.theta, problem.axes)
 
     @classmethod
     def guarded(cls, risk: Risk, problem: Problem, norm: Norm) -> Risk:
         """Return the records under the problem's loss, held to Ξ where a user's own loss declares it."""
         if ships(problem.fitness_loss):
             return risk.with_loss(problem.loss)
-        return risk.with_loss(Clipped(problem.loss, problem.gradient_bound(norm), norm))
+        bound = problem.gradient_bound(norm)
+        return risk.with_loss(Clipped(problem.loss, bound, norm, problem.axes))

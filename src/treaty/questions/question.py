@@ -26,6 +26,10 @@ class Records(Protocol):
         """Return the mean (sub)gradient at each θ."""
         ...
 
+    def gradient_along(self, theta: FloatArray, axes: FloatArray) -> FloatArray:
+        """Return the mean gradient at each θ along axes, shape (p, k)."""
+        ...
+
     @property
     def moments(self) -> Moments:
         """XᵀX/n, Xᵀy/n and yᵀy/n."""

@@ -103,6 +103,8 @@ class DictionaryTerms(Plain):
 class Dictionary(Plain):
     """Encoded columns e to features: x = [scaled(map((e − centre)/scale)); intercept].
 
+    Beside it, fitted on the same rows: along which axes of x owners are asked.
+
     Args:
         columns: the encoded columns it applies to, in order.
         centre: subtracted.
@@ -114,6 +116,7 @@ class Dictionary(Plain):
         intercept: the value of the constant column; 0 for none.
         public_rows: how many public rows it was fitted on.
         fitted_on: a digest of those rows, by which a forecast knows them again.
+        axes: directions of x, if gradients are asked for along these alone; each has p numbers.
     """
 
     columns: tuple[str, ...]
@@ -126,6 +129,7 @@ class Dictionary(Plain):
     intercept: float = 1.0
     public_rows: int = 0
     fitted_on: str = ""
+    axes: tuple[Vector, ...] | None = None
 
     @model_validator(mode="after")
     def _sound(self) -> "Dictionary":
@@ -141,6 +145,9 @@ class Dictionary(Plain):
                     raise ValueError(f"directions and frequencies need rows of {width} numbers")
                 width = len(matrix)
         matrices = [*(self.directions or ()), *(self.frequencies or ())]
+        if self.axes is not None and any(len(axis) != self.dimension for axis in self.axes):
+            raise ValueError(f"axes need {self.dimension} numbers each")
+        matrices += self.axes or ()
         numbers = [*self.centre, *(number for row in matrices for number in row)]
         for number in numbers:
             check_magnitude("a number of a dictionary", number)

@@ -26,6 +26,7 @@ from treaty.settings.expected import Expected
 from treaty.settings.rehearsing import rehearsed_cost
 from treaty.settings.three_parts import promised_and_kept
 from treaty.terms import Treaty, encoder_of, fit, plan_of, problem_of
+from treaty.terms.asking import along_all, with_axes
 from treaty.terms.reading import class_weights
 
 PARTS = 6
@@ -103,7 +104,9 @@ class Judge:
 
     def fitted(self, treaty: Treaty) -> Treaty:
         """Return the treaty with all in place that public rows decide."""
-        return self._once(("fitted", *_shape(treaty)), lambda: fit(treaty, FrameSource(self.rows)))
+        return self._once(
+            ("fitted", *_shape(treaty)), lambda: fit(along_all(treaty), FrameSource(self.rows))
+        )
 
     def expected(self, treaty: Treaty) -> Expected:
         """Return what a treaty's model is expected to cost, to compare it with others."""
@@ -176,7 +179,9 @@ class Judge:
         plan = plan_of(self.in_place(treaty))
         theta = found.model(_about(treaty)).theta
         slopes = found.problem.fitness_loss.slope(scores(rows.x, theta), rows.y)
-        sizes = absolute(rows.x) if plan.mechanism.norm == "l1" else euclidean(rows.x)
+        axes = plan.problem.axes
+        asked = rows.x if axes is None else scores(rows.x, axes)
+        sizes = absolute(asked) if plan.mechanism.norm == "l1" else euclidean(asked)
         rarer = np.ones(rows.n, dtype=np.bool_)
         if found.problem.fitness_loss.labels:
             rarer = rows.y == (1.0 if np.sum(rows.y > 0) <= rows.n / 2 else -1.0)
@@ -190,15 +195,26 @@ class Judge:
     def surveyed(self, treaty: Treaty) -> Survey:
         """Return what all public rows tell a learner."""
         settled = self.in_place(treaty)
-        found = self._once(
-            ("survey", *_shape(treaty)),
-            lambda: survey(problem_of(settled), self._encoded(treaty)),
-        )
-        return found.under(plan_of(settled).problem)
+        return self._looked(treaty).under(plan_of(settled).problem)
 
     def in_place(self, treaty: Treaty) -> Treaty:
-        """Return a treaty with the columns and the dictionary that public rows decide."""
-        return _settled_as(treaty, self.fitted(treaty))
+        """Return a treaty with the columns, the dictionary and the axes that public rows decide."""
+        settled = _settled_as(treaty, self.fitted(treaty))
+        if treaty.training.axes is None:
+            return settled
+        fitted = self._once(
+            ("axes", *_shape(treaty), treaty.training.axes),
+            lambda: with_axes(settled, self._looked(treaty)).fitted,
+        )
+        return settled.model_copy(update={"fitted": fitted})
+
+    def _looked(self, treaty: Treaty) -> Survey:
+        """Return what all public rows tell, whatever is asked for."""
+        plain = along_all(_settled_as(treaty, self.fitted(treaty)))
+        return self._once(
+            ("survey", *_shape(treaty)),
+            lambda: survey(problem_of(plain), self._encoded(treaty)),
+        )
 
     def _encoded(self, treaty: Treaty) -> RowRisk:
         def read() -> RowRisk:
@@ -257,7 +273,7 @@ class Judge:
         def look() -> tuple[Treaty, Survey, RowRisk, RowRisk]:
             if time.monotonic() > self.end:
                 raise OutOfTime("there is no time left to judge this")
-            settled = fit(treaty, FrameSource(seen))
+            settled = fit(along_all(treaty), FrameSource(seen))
             problem, encoder = problem_of(settled), encoder_of(settled)
             rows, first, second = (
                 encoder.rows(problem.fitness_loss, FrameSource(frame))[0]
@@ -266,7 +282,7 @@ class Judge:
             return settled, survey(problem, rows), first, second
 
         settled, found, first, second = self._once(("three", *_shape(treaty), asked), look)
-        ready = plan_of(_settled_as(treaty, settled))
+        ready = plan_of(with_axes(_settled_as(treaty, settled), found))
         found = found.under(ready.problem)
         return promised_and_kept(ready.informed_by(found), found, first, second, seed=asked)
 
@@ -277,7 +293,7 @@ class Judge:
             if time.monotonic() > self.end:
                 raise OutOfTime("there is no time left to judge this")
             seen, judged = (self.rows.filter(which) for which in _parted(self._part, part))
-            settled = fit(treaty, FrameSource(seen))
+            settled = fit(along_all(treaty), FrameSource(seen))
             problem, encoder = problem_of(settled), encoder_of(settled)
             rows = encoder.rows(problem.fitness_loss, FrameSource(seen))[0]
             if _about(treaty) == "public":

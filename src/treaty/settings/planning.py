@@ -14,6 +14,7 @@ from treaty.records.fitting import encoded_columns
 from treaty.settings.expected import Expected
 from treaty.settings.expecting import Judge, OutOfTime
 from treaty.settings.levers import (
+    Axes,
     Basis,
     Bounds,
     Categories,
@@ -108,8 +109,8 @@ class Limits:
         method: the only method it may use; None for whichever is best.
         most_rounds: no more rounds than that.
         keep: names of levers that are left as the draft has them: bounds, dates, knots, categories,
-            basis, rounds, weights; and "ridge": the draft's own is then part of what is to be low, and
-            "start", where training begins, may be kept as well.
+            basis, rounds, axes, weights; and "ridge": the draft's own is then part of what is to be
+            low, and "start", where training begins, may be kept as well.
         seconds: after so long no further way is tried.
     """
 
@@ -120,7 +121,8 @@ class Limits:
     seconds: float = 60.0
 
     KEEPABLE: ClassVar = (
-        *("bounds", "dates", "knots", "categories", "basis", "rounds", "weights", "ridge", "start"),
+        *("bounds", "dates", "knots", "categories", "basis", "rounds", "axes", "weights"),
+        *("ridge", "start"),
     )
 
     def __post_init__(self) -> None:
@@ -138,7 +140,7 @@ class Limits:
         """Return the levers that may be moved, in the order in which they are tried."""
         found: list[Lever] = [Start()] if "ridge" in self.keep else []
         found += [Bounds(draft), Dates(draft), Categories(draft), Basis()]
-        found += [NoiseKind(self.delta), Weighing(), Rounds(self.most_rounds), Knots()]
+        found += [NoiseKind(self.delta), Weighing(), Rounds(self.most_rounds), Axes(), Knots()]
         if self.method is None:
             moments = not self.keep & {"basis", "ridge"}
             found.append(Method(moments=moments, most=self.most_rounds))

@@ -9,6 +9,7 @@ from treaty.fitness.curvature import curvature_of
 from treaty.learners import Survey
 from treaty.learners.blended_step import BlendedStep
 from treaty.plans import Plan
+from treaty.questions import MeanGradient
 
 DRAWS = 8
 """So often noise is drawn."""
@@ -42,10 +43,11 @@ def promised_and_kept(
     curvature = curvature_of(problem, found.risk, before) + problem.ridge * np.eye(len(before))
     promised = learner.expected_gain(curvature)
     random = np.random.default_rng(seed)
-    size = np.sqrt(brief.noise / len(before))
+    length = MeanGradient.length(problem)
+    size = np.sqrt(brief.noise / length)
     while not learner.finished:
-        noise = size * random.standard_normal(learner.model.shape)
-        learner.tell(0, records.gradient(learner.model) + noise)
+        answer = learner.ask(0).exact(records, problem)
+        learner.tell(0, answer + size * random.standard_normal((DRAWS, length)))
     rows = judged.with_loss(problem.fitness_loss)
     was, became = (
         float(np.mean(rows.value(models) + problem.penalty(models)))

@@ -62,6 +62,10 @@ class _Met:
         """Return the mean gradient at every run's θ."""
         return self._gradients(self.bloc, theta)
 
+    def gradient_along(self, theta: FloatArray, axes: FloatArray) -> FloatArray:
+        """Return the mean gradient at every run's θ along axes."""
+        return self.gradient(theta) @ axes
+
     def value(self, theta: FloatArray) -> FloatArray:
         """Return the mean loss at every run's θ."""
         loss = np.empty(theta.shape[:-1])

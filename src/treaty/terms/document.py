@@ -80,6 +80,8 @@ class TrainingTerms(Plain):
         frequency_scaling: off, declared or observed (asynchronous only).
         start: "zero"; "public": the best model of the public rows; "tuned": the same with a ridge by
             cross-validation on these rows.
+        axes: ask along so many directions only, those in which the public model may be off most, for
+            less noise in each; along all of them if not given (blended-step only).
     """
 
     method: str
@@ -91,6 +93,7 @@ class TrainingTerms(Plain):
     blocs: tuple[tuple[str, ...], ...] = ()
     frequency_scaling: Literal["off", "declared", "observed"] = "off"
     start: Literal["zero", "public", "tuned"] = "zero"
+    axes: Annotated[int, Field(strict=True, ge=1)] | None = None
 
     @field_validator("horizon")
     @classmethod
@@ -236,14 +239,15 @@ class Treaty(Plain):
         agreed = (
             (fitted.norm, fitted.intercept) == (terms.norm, terms.intercept)
             and self._directions_as_agreed(fitted)
+            and len(fitted.axes or ()) == (self.training.axes or 0)
             and features == wanted
             and (fitted.radius is not None) == radius
             and terms.radius in (None, fitted.radius)
         )
         if not agreed:
             raise ValueError(
-                "the fitted dictionary is not what [dictionary] says: write that as it was, or take out "
-                "the line that begins with fitted and run treaty fit"
+                "the fitted dictionary is not what [dictionary] and training.axes say: write these as "
+                "they were, or take out the line that begins with fitted and run treaty fit"
             )
 
     def _directions_as_agreed(self, fitted: Dictionary) -> bool:

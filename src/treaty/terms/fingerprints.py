@@ -6,7 +6,13 @@ from typing import Any
 
 from treaty.terms.document import Treaty
 
-LATER = (("target", "unit"), ("target", "label"), ("loss", "class_weights"))
+LATER = (
+    ("target", "unit"),
+    ("target", "label"),
+    ("loss", "class_weights"),
+    ("training", "axes"),
+    ("fitted", "axes"),
+)
 """Fields that the document got after treaties had been ratified without them."""
 
 
@@ -19,7 +25,7 @@ def canonical(treaty: Treaty) -> str:
     """
     data = treaty.model_dump(mode="python")
     for section, name in LATER:
-        if not data[section][name]:
+        if data[section] is not None and not data[section][name]:
             del data[section][name]
     for feature in data["features"].values():
         if feature.get("texts") == "refused":

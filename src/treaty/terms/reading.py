@@ -7,12 +7,14 @@ import numpy as np
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.fitness import Problem
+from treaty.learners import survey
 from treaty.losses import Clipped, Weighted, loss_named
 from treaty.models.model import Model
 from treaty.plans import Party, Plan
 from treaty.privacy import Budget, mechanism_named
 from treaty.records import Counts, Encoder, Hats, Source, SourceLike, dictionary_for, open_source
 from treaty.records.fitting import place_knots
+from treaty.terms.asking import along_all, asked_along, with_axes
 from treaty.terms.document import Treaty
 from treaty.terms.faults import check_target
 from treaty.terms.fingerprints import fingerprint
@@ -32,7 +34,19 @@ def fit(treaty: Treaty, public: SourceLike | None) -> Treaty:
         )
     treaty = with_knots(treaty, source)
     fitted = dictionary_for(treaty.dictionary, treaty.features, source)
-    return treaty.model_copy(update={"fitted": fitted})
+    treaty = treaty.model_copy(update={"fitted": fitted})
+    if treaty.training.axes is None:
+        return treaty
+    if source is None:
+        raise TreatyError(
+            "training.axes: axes are found on public rows: give some with `public`, or let treaty fit "
+            "put them into the treaty first"
+        )
+    plain = along_all(treaty)
+    problem = problem_of(plain)
+    return with_axes(
+        treaty, survey(problem, encoder_of(plain).rows(problem.fitness_loss, source)[0])
+    )
 
 
 def check_settled(treaty: Treaty, path: str | Path) -> None:
@@ -45,7 +59,8 @@ def check_settled(treaty: Treaty, path: str | Path) -> None:
     waiting = treaty.loss.class_weights == "balanced" or any(
         isinstance(feature, Hats) and feature.knots is None for feature in treaty.features.values()
     )
-    if waiting or (treaty.fitted is None and treaty.dictionary.needs_public_rows):
+    unsettled = treaty.dictionary.needs_public_rows or treaty.training.axes is not None
+    if waiting or (treaty.fitted is None and unsettled):
         raise TreatyError(
             f"{path}: public rows have to settle its dictionary before anybody can ratify it: "
             f"treaty fit {path} --public FILE"
@@ -140,6 +155,7 @@ def problem_of(treaty: Treaty) -> Problem:
         theta_max=terms.theta_max,
         intercept=encoder.dictionary.intercept_index,
     )
+    problem = asked_along(problem, treaty)
     return problem.under_norm(mechanism_named(treaty.training.mechanism).norm)
 
 
@@ -171,6 +187,7 @@ def plan_of(treaty: Treaty) -> Plan:
     )
     kind = plan.learner_class
     kind.check(plan.problem, plan.horizon)
+    kind.check_axes(plan.problem)
     if kind.synchronous:
         _only_asynchronous(treaty)
         short = [p.name for p in plan.parties if plan.answers(p) < kind.questions(plan.horizon)]
@@ -190,7 +207,7 @@ def model_of(treaty: Treaty, theta: FloatArray) -> Model:
         treaty=fingerprint(treaty),
         features=treaty.features,
         target=treaty.target,
-        dictionary=treaty.fitted,
+        dictionary=treaty.fitted.model_copy(update={"axes": None}),
         loss=treaty.loss.name,
         parameters=treaty.loss.parameters,
         class_weights=class_weights(treaty),

@@ -257,6 +257,11 @@ EFFECTS: dict[tuple[str, str], Effect] = {
         '"tuned" begins at the best that public rows tell',
         'start = "tuned"',
     ),
+    ("training", "axes"): Effect(
+        "answers have so many numbers instead of one for every column, and less noise in each",
+        "where noise decides, a few are better than all (blended-step with a clip only)",
+        "axes = 5",
+    ),
     ("parties", "name"): Effect(NONE, NONE, 'name = "North Hospital"'),
     ("parties", "records"): Effect(
         "public; noise is inversely proportional to it, and the owner checks it",

@@ -1,5 +1,6 @@
 """Levers: what can be changed in a treaty to make its model better, one file each."""
 
+from treaty.settings.levers.axes import Axes as Axes
 from treaty.settings.levers.basis import Basis as Basis
 from treaty.settings.levers.bounds import Bounds as Bounds
 from treaty.settings.levers.categories import Categories as Categories

@@ -52,7 +52,11 @@ class Method(Lever):
             for steps in STEPS:
                 if steps < self._most:
                     training = treaty.training.model_copy(
-                        update={"method": AveragedSubgradient.name, "horizon": steps + 1}
+                        update={
+                            "method": AveragedSubgradient.name,
+                            "horizon": steps + 1,
+                            "axes": None,
+                        }
                     )
                     changed = treaty.model_copy(update={"training": training})
                     yield Option(changed, f"{steps} short steps")
@@ -105,6 +109,7 @@ def under(
             "parameters": {"public_owners": float(public_owners)} if asks_owners else {},
             "blocs": (),
             "frequency_scaling": "off",
+            "axes": None,
         }
     )
     loss = treaty.loss.model_copy(update={"clip": treaty.loss.clip or 1.0, "clip_norm": None})
@@ -142,7 +147,13 @@ def _over(treaty: Treaty, most: int) -> Iterator[Treaty]:
 def _with_moments(treaty: Treaty, width: int | None) -> Treaty:
     """Return a treaty in which everybody gives its moments once, of whitened columns."""
     training = treaty.training.model_copy(
-        update={"method": OneShot.name, "horizon": 1, "start": "zero", "parameters": {}}
+        update={
+            "method": OneShot.name,
+            "horizon": 1,
+            "start": "zero",
+            "parameters": {},
+            "axes": None,
+        }
     )
     changed: dict[str, object] = {
         "training": training,

@@ -11,8 +11,8 @@ from treaty.terms import Treaty
 class Start(Lever):
     """A ridge by cross-validation, or the treaty's own where that is clearly better.
 
-    With next to no ridge, few public rows are told apart by chance: labels perhaps without any error, and
-    then nothing tells how far off their model is.
+    With next to no ridge, few public rows are told apart by chance: labels perhaps without any error,
+    and then nothing tells how far off their model is.
     """
 
     name: ClassVar[str] = "start"
