@@ -13,6 +13,7 @@ from sklearn.svm import LinearSVC
 from problems import LOSSES, problem, rows
 from treaty.errors import TreatyError
 from treaty.fitness import Problem, optimum, risk_of, yardstick
+from treaty.fitness.tilt import TiltedRisk
 from treaty.fitness.yardsticks import best_constant, model_alone
 from treaty.losses import Clipped, Domain, Hinge, Huber, Logistic, Loss, Squared
 
@@ -61,6 +62,22 @@ def test_hinge_without_ridge_equals_a_linear_program():
         bounds=[(-0.8, 0.8)] * p + [(0, None)] * n,
     )
     assert best.value == pytest.approx(program.fun, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_tilted_hinge_below_zero_equals_a_linear_program(seed):
+    """Records that a rehearsal draws may have a negative risk; the tolerance follows its size."""
+    x, y = rows(25, 4, seed=seed, labels=True)
+    slope = np.random.default_rng(seed).normal(size=4) * 0.3
+    chosen = problem(Hinge(), ridge=0.0, theta_max=10.0)
+    best = optimum(chosen, TiltedRisk(risk_of(Hinge(), x, y), slope, np.zeros(4)))
+    program = linprog(
+        np.r_[slope, np.full(25, 1 / 25)],
+        A_ub=-np.hstack([x * y[:, None], np.eye(25)]),
+        b_ub=-np.ones(25),
+        bounds=[(-10, 10)] * 4 + [(0, None)] * 25,
+    )
+    assert best.value == pytest.approx(program.fun, rel=1e-6, abs=1e-9)
 
 
 def test_huber_equals_scikit_learn():

@@ -130,13 +130,13 @@ class Evidence:
             lambda: dictionary_of(treaty.dictionary, treaty.features, stand_in),
         )
         dictionary = (_key(treaty.dictionary), _key(fitted))
+        public_rows = self._how_many_public(treaty, stand_in)
         treaty = treaty.model_copy(update={"fitted": fitted})
         surveyed = self._survey(problem_of(along_all(treaty)), stand_in, fitted, dictionary)
         if fitted.axes is None:
             treaty = with_axes(treaty, surveyed)
         plan = plan_of(treaty)
         surveyed = surveyed.under(plan.problem)
-        public_rows = self._how_many_public(treaty, stand_in)
         if plan.begin != "zero" and public_rows is None:
             raise TreatyError(
                 "training.start: the learner begins at the public model: say of how many rows, "

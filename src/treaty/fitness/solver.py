@@ -111,7 +111,7 @@ def newton(
             gap = -0.5 * float(gradient @ direction)
         if gap < best_gap:
             best, best_gap = theta, gap
-        scale = max(SMALLEST, float(_fitness(problem, risk, theta)))
+        scale = max(SMALLEST, abs(float(_fitness(problem, risk, theta))))
         if best_gap <= tolerance * scale or not np.any(direction):
             break
         theta = _line_search(problem, risk, theta, direction)
@@ -157,7 +157,7 @@ def _through_windows(
     half_width = 1.0
     while True:
         windowed = risk.with_loss(Windowed(loss, half_width))
-        scale = max(SMALLEST, float(_fitness(problem, risk, theta)))
+        scale = max(SMALLEST, abs(float(_fitness(problem, risk, theta))))
         cost = 0.5 * half_width * steepest
         done = cost <= 0.4 * TOLERANCE * scale
         tolerance = 0.4 * TOLERANCE if done else 0.1 * cost / scale

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
+from threadpoolctl import threadpool_limits
 
 from treaty.errors import TreatyError
 from treaty.papers.lab import Lab
@@ -64,7 +65,12 @@ class Rows:
                 f"{files[0] if files else name}: {len(frame):,} rows are too few: at least "
                 f"{FEWEST:,} are needed"
             )
-        return Lab(replace(_study(name, frame, kind, self.one_hot), shuffled=shuffled))
+        lab = Lab(replace(_study(name, frame, kind, self.one_hot), shuffled=shuffled))
+        # Results are kept under a hash of the rows as encoded. The last digits of a sum depend on how
+        # many threads share it, so every process encodes with one.
+        with threadpool_limits(1, "blas"):
+            _ = lab.fingerprint
+        return lab
 
     def files(self, name: StudyName) -> tuple[Path, ...]:
         """Return the files of a study."""
