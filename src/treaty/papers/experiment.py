@@ -157,7 +157,7 @@ def budget_panel(
 ) -> Lines:
     """Return ψ against the budget, a line for each size."""
     curves = {
-        "all hospitals" if n is None else f"n_i = {n[0]:,}": tuple(
+        "all hospitals" if n is None else f"{n[0]:,} records each": tuple(
             seen[at.trial(noise, n, e)] for e in BUDGETS
         )
         for n in sizes
@@ -168,7 +168,7 @@ def budget_panel(
 def size_panel(at: Experiment, seen: Seen, noise: Noise, sizes: Sequence[int]) -> Lines:
     """Return ψ against the number of records, a line for each of three budgets."""
     curves = {
-        f"ε_i = {e:g}": tuple(seen[at.trial(noise, equal(3, n), e)] for n in sizes) for e in THREE
+        f"ε = {e:g} each": tuple(seen[at.trial(noise, equal(3, n), e)] for n in sizes) for e in THREE
     }
     return Lines(NAMES[noise], "n_i", tuple(map(float, sizes)), curves)
 

@@ -141,7 +141,7 @@ def _timing(at: Experiment, key: str, who: str) -> Drawing:
     )
     return Figure(
         key,
-        f"Who talks to the learner when, {who}",
+        f"Who answers the learner when, {who}",
         "The first of the owners' Poisson clocks to tick.",
         "no rows: only clocks",
         [panels["read off"]],

@@ -161,9 +161,9 @@ def _grid(axes: "Axes", panel: Grid, limits: tuple[float, float]) -> None:
     for i, row in enumerate(panel.cells):
         for j, cell in enumerate(row):
             ink = "white" if psi[i, j] ** 2 > limits[0] * limits[1] else "black"
-            told = f"{cell.mean:.2g}"
+            told = _short(cell.mean)
             if cell.forecast is not None:
-                told += f"\n({cell.forecast[0]:.2g})"
+                told += f"\n({_short(cell.forecast[0])})"
             axes.text(j, i, told, ha="center", va="center", fontsize=6 if small else 7, color=ink)
             if panel.alone is not None and cell.mean < panel.alone[i]:
                 corner = (j - 0.47, i - 0.47)
@@ -176,6 +176,11 @@ def _grid(axes: "Axes", panel: Grid, limits: tuple[float, float]) -> None:
         labels = [f"{n}\n(own {own:.1g})" for n, own in zip(labels, panel.alone, strict=True)]
     axes.set_yticks(range(len(panel.y)), labels)
     axes.set(xlabel=WORDS[panel.along], ylabel=WORDS[panel.up])
+
+
+def _short(psi: float) -> str:
+    """Return ψ with two digits, and no exponent where it is large."""
+    return f"{float(f'{psi:.2g}'):,.0f}" if psi >= 99.5 else f"{psi:.2g}"
 
 
 def _timing(axes: "Axes", panel: Timing) -> None:
@@ -194,12 +199,12 @@ def _timing(axes: "Axes", panel: Timing) -> None:
     beside: Any = axes.inset_axes((1.05, 0.0, 0.28, 1.0), sharey=axes)
     beside.barh(np.arange(1, panel.owners + 1), counts, color="0.7")
     beside.axvline(
-        len(panel.talks) / panel.owners, color=COLOURS[0], linewidth=1, label="rounds / owners"
+        len(panel.talks) / panel.owners, color=COLOURS[0], linewidth=1, label="an equal share"
     )
     beside.tick_params(labelleft=False, labelsize=7)
-    beside.set_xlabel("talks", fontsize=8)
+    beside.set_xlabel("answers", fontsize=8)
     beside.legend(fontsize=6, frameon=False, loc="upper center", bbox_to_anchor=(0.5, 1.12))
-    axes.set(xlabel="round", ylabel="owner who talks", ylim=(0.3, panel.owners + 0.7))
+    axes.set(xlabel="round", ylabel="owner who answers", ylim=(0.3, panel.owners + 0.7))
     axes.set_xticks(np.linspace(0, 0.8 * len(k), 5))
     if few:
         axes.set_yticks(range(1, panel.owners + 1))
