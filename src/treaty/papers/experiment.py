@@ -168,7 +168,8 @@ def budget_panel(
 def size_panel(at: Experiment, seen: Seen, noise: Noise, sizes: Sequence[int]) -> Lines:
     """Return ψ against the number of records, a line for each of three budgets."""
     curves = {
-        f"ε = {e:g} each": tuple(seen[at.trial(noise, equal(3, n), e)] for n in sizes) for e in THREE
+        f"ε = {e:g} each": tuple(seen[at.trial(noise, equal(3, n), e)] for n in sizes)
+        for e in THREE
     }
     return Lines(NAMES[noise], "n_i", tuple(map(float, sizes)), curves)
 
