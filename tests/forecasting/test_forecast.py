@@ -337,6 +337,25 @@ def test_what_is_missing_is_asked_for(public, make, says):
         make(public)
 
 
+@pytest.mark.parametrize(
+    "dictionary",
+    ['standardise = "frequency"', HEAD.split("[dictionary]\n")[1].replace("= 3", "= 4")],
+    ids=["numbers", "whitened"],
+)
+def test_a_column_that_is_constant_in_half_of_the_rows_stops_no_forecast(dictionary):
+    """One row of 2,000 has another number, and one a third category: one half has no such row."""
+    rows = _rows(2000, 1).with_columns(
+        b=pl.Series([1.0] + [0.0] * 1999),
+        c=pl.Series(["u", "w"] + ["u", "v"] * 999),
+    )
+    text = HEAD.split("[dictionary]")[0].replace('["u", "v"]', '["u", "v", "w"]')
+    text += f'[dictionary]\n{dictionary}\n[loss]\nname = "squared"\ntheta_max = 100.0\nclip = 1.0\n'
+    text += '[training]\nmethod = "blended-step"\nhorizon = 1\nstart = "public"\n'
+    text += '[[parties]]\nname = "o"\nrecords = 4000\nepsilon = 1.0\n'
+    made = t.forecast(loads(text), rows)
+    assert 0 < made.together.value < made.nothing.value
+
+
 def test_a_stand_in_with_other_columns_or_too_few_rows(tmp_path):
     _rows(50, 1).drop("c").write_parquet(tmp_path / "other.parquet")
     with pytest.raises(TreatyError, match='there is no column "c"'):

@@ -161,6 +161,46 @@ def test_constant_columns_are_named():
         fit_dictionary(TERMS["public"], FEATURES, encode(FEATURES, frame, Counts()))
 
 
+def _switches(rows: int, on: int) -> pl.DataFrame:
+    """Rows in which b is 7, but for the first few."""
+    return _frame(rows).with_columns(b=pl.Series([20.0] * on + [7.0] * (rows - on)))
+
+
+@pytest.mark.parametrize("kind", ["public", "frequency"])
+def test_a_part_in_which_a_column_is_constant_keeps_the_scale_of_the_whole(kind):
+    terms = DictionaryTerms(standardise=kind)
+    rows = encode(FEATURES, _switches(40, 4), Counts())
+    whole = fit_dictionary(terms, FEATURES, rows)
+    part = fit_dictionary(terms, FEATURES, rows[10:], whole)
+    assert part.scale[1] == whole.scale[1] == pytest.approx(0.3 * np.log(21 / 8))
+    assert part.centre[1] == pytest.approx(np.log(8))
+    assert part.scale[0] == pytest.approx(rows[10:, 0].std())
+    # A value that the part never saw is as far off as it is in the whole.
+    assert np.ptp(part.apply(rows)[0][:, 1]) == pytest.approx(1 / 0.3)
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        DictionaryTerms(standardise="frequency", whiten=True),
+        DictionaryTerms(standardise="public", whiten=True, components=5),
+    ],
+    ids=["numbers", "all"],
+)
+def test_a_part_is_whitened_in_as_many_directions_as_the_whole(terms):
+    """One along which it does not vary is left as it is."""
+    rows = encode(FEATURES, _switches(400, 4), Counts())
+    whole = fit_dictionary(terms, FEATURES, rows)
+    part = fit_dictionary(terms, FEATURES, rows[10:], whole)
+    assert np.shape(part.directions) == np.shape(whole.directions)
+    x, steady = part.apply(rows)[0][:, :-1], np.argmin(part.apply(rows[10:])[0][:, :-1].std(axis=0))
+    assert np.linalg.norm(part.directions[steady]) == pytest.approx(1.0)
+    away = np.log(21 / 8) / whole.scale[1]
+    np.testing.assert_allclose(np.abs(x[:, steady]), [away] * 4 + [0.0] * 396, atol=1e-9)
+    first = np.delete(x[10:], steady, axis=1)[:, 0]
+    assert first.std() == pytest.approx(1.0)
+
+
 def test_too_few_rows_and_too_many_components():
     with pytest.raises(TreatyError, match=r"cannot be fitted on 1 public row"):
         _fit(TERMS["pca"], n=1)

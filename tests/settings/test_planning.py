@@ -357,6 +357,16 @@ def test_public_rows_of_a_few_other_owners_do_no_harm(epsilon):
     assert max(over) < 1.1
 
 
+def test_a_column_that_varies_in_one_public_owner_alone_does_not_stop_a_plan():
+    public = _schools(0, 4, 60, 0).with_columns(
+        b=pl.when((pl.col("who") == "s1") & (pl.col("a") > pl.col("a").median()))
+        .then(1.0)
+        .otherwise(0.0)
+    )
+    found = _last(_draft(), public, by="who", keep={"bounds"})
+    assert found.expected.error < 1.5 * public["y"].std()
+
+
 def test_so_few_owners_tell_nothing_of_others():
     with pytest.raises(TreatyError, match=r"public rows of 2 owner\(s\) do not tell"):
         list(plan(_draft(), _schools(0, 2, 60, 0), by="who"))

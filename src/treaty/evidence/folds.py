@@ -122,7 +122,7 @@ def cross_fitted(
             made += [Fold(first, second), Fold(second, first)]
             continue
         for part, others in ((one, two), (two, one)):
-            own = fit_dictionary(terms, features, stand_in.encoded[others])
+            own = fit_dictionary(terms, features, stand_in.encoded[others], fitted)
             dictionary = own.model_copy(update={"radius": fitted.radius})
             exact = exact_rows(dictionary, stand_in)
             made.append(

@@ -174,11 +174,21 @@ def encode(features: Mapping[str, Feature], frame: pl.DataFrame, counts: Counts)
 
 
 def dictionary_for(
-    terms: DictionaryTerms, features: Mapping[str, Feature], public: Source | None
+    terms: DictionaryTerms,
+    features: Mapping[str, Feature],
+    public: Source | None,
+    whole: Dictionary | None = None,
 ) -> Dictionary:
-    """Return the dictionary the terms describe, fitted on public rows where it has to be."""
+    """Return the dictionary the terms describe, fitted on public rows where it has to be.
+
+    Args:
+        terms: what the parties agreed on.
+        features: the columns.
+        public: public rows.
+        whole: the dictionary of all public rows, if these are a part of them.
+    """
     width = len(encoded_columns(features))
-    if terms.components is not None and terms.components > width:
+    if whole is None and terms.components is not None and terms.components > width:
         raise TreatyError(f"{terms.components} components cannot come out of {width} columns")
     if not terms.needs_public_rows:
         return bounds_dictionary(terms, features)
@@ -196,7 +206,7 @@ def dictionary_for(
             raise TreatyError(f"{public.label}: {error}") from error
         counts.rows += len(frame)
     rows = np.concatenate(parts) if parts else np.empty((0, width))
-    return fit_dictionary(terms, features, rows)
+    return fit_dictionary(terms, features, rows, whole)
 
 
 def _check_enough(source: Source, counts: Counts) -> None:

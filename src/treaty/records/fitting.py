@@ -34,28 +34,42 @@ def bounds_dictionary(terms: DictionaryTerms, features: Mapping[str, Feature]) -
 
 
 def fit_dictionary(
-    terms: DictionaryTerms, features: Mapping[str, Feature], encoded: FloatArray
+    terms: DictionaryTerms,
+    features: Mapping[str, Feature],
+    encoded: FloatArray,
+    whole: Dictionary | None = None,
 ) -> Dictionary:
     """Fit the dictionary on encoded public rows.
+
+    A part of them may hold no row in which some column varies: it then keeps the scale that it has in
+    the whole. A component that does not vary there is not whitened.
 
     Args:
         terms: what the parties agreed on.
         features: the columns.
         encoded: the public rows, encoded, shape (rows, columns).
+        whole: the dictionary of all public rows, if these are a part of them.
     """
     names = encoded_columns(features)
     rows = len(encoded)
     if rows < 2:
         raise TreatyError(f"a dictionary cannot be fitted on {rows} public row(s): give more")
-    if terms.components is not None and terms.components > len(names):
-        raise TreatyError(f"{terms.components} components cannot come out of {len(names)} columns")
+    components = terms.components
+    if components is not None and whole is not None:
+        components = min(components, len(names))
+    if components is not None and components > len(names):
+        raise TreatyError(f"{components} components cannot come out of {len(names)} columns")
     centre, scale = _from_bounds(features)
     if terms.standardise != "bounds":
         centre = encoded.mean(axis=0)
         numeric = np.array([number for f in features.values() for number in f.numeric])
         spread = encoded.std(axis=0)
         flat = spread <= 1e-9 * np.abs(scale)
-        for name in (n for n, s, m in zip(names, flat, numeric, strict=True) if m and s):
+        if whole is not None:
+            known = dict(zip(whole.columns, whole.scale, strict=True))
+            spread = np.where(flat, [known.get(name, 1.0) for name in names], spread)
+        elif np.any(flat & numeric):
+            name = names[int(np.argmax(flat & numeric))]
             raise TreatyError(
                 f'column "{name}" is constant in the public rows, so it cannot be standardised: '
                 "leave it out, or give public rows in which it varies"
@@ -68,10 +82,10 @@ def fit_dictionary(
         scale = np.where(numeric, spread, others)
     z = (encoded - centre) / scale
     directions = None
-    if terms.components is not None:
-        directions = _principal(z, terms.components, terms.whiten)
+    if components is not None:
+        directions = _principal(z, components, terms.whiten, whole is not None)
     elif terms.whiten:
-        directions = _numbers_whitened(z, features)
+        directions = _numbers_whitened(z, features, whole)
     if directions is not None:
         z = z @ directions.T
     frequencies = None if terms.fourier is None else _frequencies(terms.fourier, z)
@@ -149,8 +163,16 @@ def varying(encoded: FloatArray) -> int:
     return max(1, int(np.sum(values > ENOUGH * values[-1])))
 
 
-def _principal(z: FloatArray, components: int, whiten: bool) -> FloatArray:
-    """Return the leading principal directions, each with its largest entry positive."""
+def _principal(z: FloatArray, components: int, whiten: bool, part: bool) -> FloatArray:
+    """Return the leading principal directions, each with its largest entry positive.
+
+    Args:
+        z: rows.
+        components: how many.
+        whiten: whether the rows vary by 1 along each.
+        part: whether these are a part of the rows: a direction along which they do not vary is then left
+            as it is.
+    """
     values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(z, rowvar=False, bias=True)))
     order = np.argsort(values)[::-1][:components]
     directions = vectors[:, order].T
@@ -158,24 +180,35 @@ def _principal(z: FloatArray, components: int, whiten: bool) -> FloatArray:
     directions = directions * np.sign(directions[np.arange(len(order)), largest])[:, None]
     if whiten:
         spread = np.sqrt(np.maximum(values[order], 0.0))
-        flat = np.flatnonzero(spread <= FLAT * spread[0])
-        if len(flat) or spread[0] == 0:
+        flat = spread <= FLAT * spread[0]
+        if part:
+            spread = np.where(flat, 1.0, spread)
+        elif np.any(flat):
             raise TreatyError(
-                f"the public rows have only {len(order) - len(flat)} components that vary, so "
+                f"the public rows have only {int(np.sum(~flat))} components that vary, so "
                 f"{components} cannot be whitened: choose fewer components"
             )
         directions = directions / spread[:, None]
     return directions
 
 
-def _numbers_whitened(z: FloatArray, features: Mapping[str, Feature]) -> FloatArray | None:
-    """Return directions that whiten numbers among themselves and leave all else as it is."""
+def _numbers_whitened(
+    z: FloatArray, features: Mapping[str, Feature], whole: Dictionary | None
+) -> FloatArray | None:
+    """Return directions that whiten numbers among themselves and leave all else as it is.
+
+    Of a part of the rows they are as many as those of the whole.
+    """
     numeric = np.array([number for f in features.values() for number in f.numeric])
     numbers = np.flatnonzero(numeric)
     if len(numbers) < 2:
         return None
-    spread = np.sqrt(np.maximum(np.linalg.eigvalsh(np.cov(z[:, numbers], rowvar=False)), 0.0))
-    turned = _principal(z[:, numbers], int(np.sum(spread > FLAT * spread[-1])), whiten=True)
+    if whole is not None and whole.directions is not None:
+        count = len(whole.directions) - (len(whole.columns) - len(numbers))
+    else:
+        spread = np.sqrt(np.maximum(np.linalg.eigvalsh(np.cov(z[:, numbers], rowvar=False)), 0.0))
+        count = int(np.sum(spread > FLAT * spread[-1]))
+    turned = _principal(z[:, numbers], count, whiten=True, part=whole is not None)
     wide = np.zeros((len(turned), z.shape[1]))
     wide[:, numbers] = turned
     return np.vstack([wide, np.eye(z.shape[1])[~numeric]])

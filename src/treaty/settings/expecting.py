@@ -108,6 +108,10 @@ class Judge:
             ("fitted", *_shape(treaty)), lambda: fit(along_all(treaty), FrameSource(self.rows))
         )
 
+    def _fitted_on(self, treaty: Treaty, part: pl.DataFrame) -> Treaty:
+        """Return the treaty with all in place as a part of the public rows decides it."""
+        return fit(along_all(treaty), FrameSource(part), self.fitted(treaty).fitted)
+
     def expected(self, treaty: Treaty) -> Expected:
         """Return what a treaty's model is expected to cost, to compare it with others."""
         return self._expected(treaty, self._compared)
@@ -273,7 +277,7 @@ class Judge:
         def look() -> tuple[Treaty, Survey, RowRisk, RowRisk]:
             if time.monotonic() > self.end:
                 raise OutOfTime("there is no time left to judge this")
-            settled = fit(along_all(treaty), FrameSource(seen))
+            settled = self._fitted_on(treaty, seen)
             problem, encoder = problem_of(settled), encoder_of(settled)
             rows, first, second = (
                 encoder.rows(problem.fitness_loss, FrameSource(frame))[0]
@@ -293,7 +297,7 @@ class Judge:
             if time.monotonic() > self.end:
                 raise OutOfTime("there is no time left to judge this")
             seen, judged = (self.rows.filter(which) for which in _parted(self._part, part))
-            settled = fit(along_all(treaty), FrameSource(seen))
+            settled = self._fitted_on(treaty, seen)
             problem, encoder = problem_of(settled), encoder_of(settled)
             rows = encoder.rows(problem.fitness_loss, FrameSource(seen))[0]
             if _about(treaty) == "public":

@@ -12,7 +12,16 @@ from treaty.losses import Clipped, Weighted, loss_named
 from treaty.models.model import Model
 from treaty.plans import Party, Plan
 from treaty.privacy import Budget, mechanism_named
-from treaty.records import Counts, Encoder, Hats, Source, SourceLike, dictionary_for, open_source
+from treaty.records import (
+    Counts,
+    Dictionary,
+    Encoder,
+    Hats,
+    Source,
+    SourceLike,
+    dictionary_for,
+    open_source,
+)
 from treaty.records.fitting import place_knots
 from treaty.terms.asking import along_all, asked_along, with_axes
 from treaty.terms.document import Treaty
@@ -20,8 +29,14 @@ from treaty.terms.faults import check_target
 from treaty.terms.fingerprints import fingerprint
 
 
-def fit(treaty: Treaty, public: SourceLike | None) -> Treaty:
-    """Return the treaty with its dictionary in place, fitted on public rows where it has to be."""
+def fit(treaty: Treaty, public: SourceLike | None, whole: Dictionary | None = None) -> Treaty:
+    """Return the treaty with its dictionary in place, fitted on public rows where it has to be.
+
+    Args:
+        treaty: the treaty.
+        public: public rows.
+        whole: the dictionary of all public rows, if these are a part of them.
+    """
     source = None if public is None else open_source(public)
     treaty = with_class_weights(treaty, source)
     if treaty.fitted is not None:
@@ -33,7 +48,7 @@ def fit(treaty: Treaty, public: SourceLike | None) -> Treaty:
             "let treaty fit put them into the treaty first"
         )
     treaty = with_knots(treaty, source)
-    fitted = dictionary_for(treaty.dictionary, treaty.features, source)
+    fitted = dictionary_for(treaty.dictionary, treaty.features, source, whole)
     treaty = treaty.model_copy(update={"fitted": fitted})
     if treaty.training.axes is None:
         return treaty
