@@ -25,7 +25,9 @@ def _view(seed: int, p: int) -> PublicView:
         r @ r.T + 0.1 * np.eye(p) for r in random.standard_normal((4, p, p))
     )
     answer = random.standard_normal(p)
-    return PublicView(covariance, curvature, curvature, scatter, answer, doubt, curvature, 50)
+    return PublicView(
+        covariance, curvature, curvature, scatter, answer, doubt, curvature, curvature, 50
+    )
 
 
 def _learner(view: PublicView, axes: np.ndarray | None, noise: float, records: int) -> BlendedStep:

@@ -13,7 +13,8 @@ from treaty.learners import Brief, PublicView, survey, view_of
 from treaty.learners.blended_step import BlendedStep
 from treaty.learners.geometry import declared_geometry
 from treaty.losses import Clipped, Logistic, Squared
-from treaty.plans import Driver
+from treaty.plans import Driver, Party, Plan
+from treaty.privacy import Budget
 from treaty.simulation import simulate
 
 
@@ -45,7 +46,9 @@ def test_one_parameter_by_hand():
     The step is ΣH/(H²Σ + V)·(3 − 1) = 1/(2 + 2)·2 = 0.5.
     """
     one = np.ones((1, 1))
-    view = PublicView(0.5 * one, 2 * one, 2 * one, 3 * one, np.ones(1), 0.5 * one, 0.5 * one, 2)
+    view = PublicView(
+        0.5 * one, 2 * one, 2 * one, 3 * one, np.ones(1), 0.5 * one, 0.5 * one, 0.5 * one, 2
+    )
     assert view.bending(0.5 * one) == pytest.approx(0.125 * one)
     learner = _learner(view, 1.0, 8, np.array([10.0]))
     learner.tell(0, np.array([3.0]))
@@ -61,7 +64,9 @@ def test_two_questions_by_hand():
     First B = 1/(2 + 3) = 1/5 and Σ = ½ − ⅕ = 3/10; then B = 0.6/(1.2 + 3) = 1/7 and Σ = 0.3 − 0.6/7.
     """
     one = np.ones((1, 1))
-    view = PublicView(0.5 * one, 2 * one, 2 * one, 3 * one, np.ones(1), 0.625 * one, 0 * one, 1)
+    view = PublicView(
+        0.5 * one, 2 * one, 2 * one, 3 * one, np.ones(1), 0.625 * one, 0 * one, 0 * one, 1
+    )
     learner = _learner(view, 1.0, 8, np.array([10.0]), horizon=2)
     learner.tell(0, np.array([3.0]))
     np.testing.assert_allclose(learner.model, [9.6])
@@ -80,7 +85,9 @@ def test_what_is_left_after_several_questions_is_as_computed():
         r @ r.T + 0.1 * np.eye(p) for r in random.standard_normal((3, p, p))
     )
     nothing = np.zeros((p, p))
-    view = PublicView(covariance, curvature, curvature, scatter, np.zeros(p), nothing, nothing, 1)
+    view = PublicView(
+        covariance, curvature, curvature, scatter, np.zeros(p), nothing, nothing, nothing, 1
+    )
     off = []
     for best, chance in zip(
         random.multivariate_normal(np.zeros(p), covariance, times),
@@ -130,7 +137,7 @@ def test_it_is_the_mean_of_what_bayes_rule_believes():
     covariance, curvature, scatter, doubt = (r @ r.T + 0.1 * np.eye(p) for r in roots)
     nothing = np.zeros((p, p))
     center = random.standard_normal(p)
-    view = PublicView(covariance, curvature, curvature, scatter, center, doubt, nothing, 1)
+    view = PublicView(covariance, curvature, curvature, scatter, center, doubt, nothing, nothing, 1)
     learner = _learner(view, noise, n, np.zeros(p))
     answer = random.standard_normal(p)
     learner.tell(0, answer)
@@ -207,6 +214,42 @@ def test_a_column_that_no_public_row_has_does_not_run_away(clip):
         ends.append(reached.final[0])
     assert np.mean(ends) < 0.5 * np.mean(starts)
     assert max(ends) < max(starts)
+
+
+def test_how_uneven_rows_are_by_hand():
+    """One column, two rows, h = 2x²: 2 and 8, so H = 5; with half a row more (H + K)⁻¹ = 1/7.5."""
+    shape = problem(Squared(), 1, ridge=0.0, theta_max=100.0)
+    x, y = np.array([[1.0], [2.0]]), np.array([1.0, 2.5])
+    view = view_of(shape, RowRisk(Squared(), x, y), np.array([1.0]), np.zeros((1, 1)))
+    shares = [2**2 * 1 / (1 - 2 / 7.5 / 2) ** 2, 2**2 * 16 / (1 - 8 / 7.5 / 2) ** 2]
+    assert view.uneven[0, 0] == pytest.approx(np.mean(shares) / 5)
+    assert view.bending(np.eye(1))[0, 0] == pytest.approx(5 / 2 * (view.uneven[0, 0] + 5))
+
+
+def _long(n: int, seed: int, scale: float | None = None):
+    """Rows with one column that most have next to nothing in, scaled as few of them tell."""
+    random = np.random.default_rng(seed)
+    x = np.column_stack([random.standard_normal((n, 3)), random.standard_t(2, n), np.ones(n)])
+    x[:, 3] = np.clip(x[:, 3], -60, 60)
+    scale = float(x[:, 3].std()) if scale is None else scale
+    y = x @ np.array([0.5, -0.5, 0.3, 0.3 / scale, 0.1]) + random.standard_normal(n)
+    return x / np.array([1, 1, 1, scale, 1]), y, scale
+
+
+def test_a_column_that_few_rows_decide_about_is_not_stepped_too_far_in():
+    """Others vary more in it than those that it was scaled by, and a whole step goes too far."""
+    shape = problem(Squared(), 5, ridge=1e-6, theta_max=100.0)
+    parties = tuple(Party(f"owner {i}", 4000, Budget(math.inf)) for i in range(3))
+    treaty = Plan(shape, parties, "blended-step", 1, begin="public")
+    starts, ends = [], []
+    for seed in range(40):
+        x, y, scale = _long(60, seed)
+        informed = treaty.informed_by(survey(treaty.problem, RowRisk(Squared(), x, y)))
+        data = {f"owner {i}": risk_of(Squared(), *_long(4000, 99 + i, scale)[:2]) for i in range(3)}
+        reached = simulate(informed, data, runs=2)
+        starts.append(float(reached.yardstick.relative(informed.start)))
+        ends.append(reached.final[0])
+    assert np.mean(ends) < 0.6 * np.mean(starts)
 
 
 def test_where_the_owners_are_the_public_rows_it_stays():

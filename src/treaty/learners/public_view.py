@@ -35,6 +35,8 @@ class PublicView:
         answer: what owners would answer at θ₀ if it were the best model.
         doubt: the covariance of the error in that: what clipping does is known from m rows only.
         whole: the curvature of the mean loss that fitness is measured with, shape (p, p).
+        uneven: the covariance of one row's share in H(θ − θ*), if tr(HΣ) is 1, shape (p, p): about H
+            where rows are alike.
         rows: from how many rows the curvature is known: m, or fewer where a few rows make up most of it.
     """
 
@@ -45,13 +47,15 @@ class PublicView:
     answer: FloatArray
     doubt: FloatArray
     whole: FloatArray
+    uneven: FloatArray
     rows: float
 
     def bending(self, covariance: FloatArray, known_from: float | None = None) -> FloatArray:
         """Return the covariance of the error in H(θ − θ*), since H is known from m rows only.
 
-        H is a mean over m rows of matrices h: the covariance of (h − H)(θ − θ*) is about tr(HΣ)·H,
-        whether or not a row is clipped. In any direction it is taken to be as large as one row's worth.
+        H is a mean over m rows of matrices h: the covariance of (h − H)(θ − θ*) is about tr(HΣ)·H where
+        rows are alike, whether or not a row is clipped, and more in directions that few rows make up
+        most of. In any direction it is taken to be as large as one row's worth.
 
         Args:
             covariance: Σ, of θ − θ*.
@@ -59,7 +63,7 @@ class PublicView:
                 owner are alike.
         """
         size = float(np.trace(self.whole)) / len(self.whole)
-        wide = self.whole + size * np.eye(len(self.whole))
+        wide = self.uneven + size * np.eye(len(self.whole))
         return float(np.sum(self.whole * covariance)) / (known_from or self.rows) * wide
 
 
@@ -105,7 +109,8 @@ def view_of(
     covariance = np.asarray(
         ratio / m * inverse @ (chance + one_row + beyond) @ inverse, dtype=np.float64
     )
-    if _gives_chances(problem):
+    chances = _gives_chances(problem)
+    if chances:
         found = _through_chances(problem, public, theta, inverse, covariance)
     else:
         found = _through_clips(problem, public, theta, inverse)
@@ -117,8 +122,39 @@ def view_of(
         answer=clipped - found.without,
         doubt=found.doubt / m,
         whole=curvature,
+        uneven=curvature if chances else _uneven(problem, public, theta, inverse, covariance, m),
         rows=found.rows * m / public.n,
     )
+
+
+def _uneven(
+    problem: Problem,
+    public: Risk,
+    theta: FloatArray,
+    inverse: FloatArray,
+    covariance: FloatArray,
+    m: int,
+) -> FloatArray:
+    """Return the covariance of one row's share in H(θ − θ*), as if tr(HΣ) were 1.
+
+    A row's share is φ″xxᵀ(θ − θ*), whose covariance is φ″²(xᵀΣx)xxᵀ. Rows that H itself was made of lie
+    less far out than others: one that makes up the share k = φ″xᵀ(H + K)⁻¹x/m of H in its own direction
+    counts (1 − k)⁻² times, as in the jackknife.
+
+    References:
+        MacKinnon, White: Some heteroskedasticity-consistent covariance matrix estimators with improved
+        finite sample properties, 1985.
+    """
+    if not isinstance(public, RowRisk):
+        return curvature_of(problem, public, theta)
+    x = dense(public.x)
+    loss = smoothed(problem.fitness_loss).on(public.x)
+    bend = loss.curvature(x @ theta[:, None], public.y[:, None])[:, 0]
+    off = np.sum((x @ covariance) * x, axis=1)
+    own = np.minimum(bend * np.sum((x @ inverse) * x, axis=1) / m, MOST_FITTED)
+    total = max(float(bend @ off) / public.n, TINY)
+    shares = bend**2 * off / (1 - own) ** 2
+    return np.asarray(x.T @ (shares[:, None] * x) / public.n / total, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)

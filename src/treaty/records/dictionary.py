@@ -54,7 +54,8 @@ class DictionaryTerms(Plain):
             frequent they are: the least noise for records made of categories.
         components: keep this many principal components of the public rows.
         whiten: divide each component by its public standard deviation. With "frequency" and no
-            components: numbers are whitened among themselves, beside categories as they are.
+            components: numbers are whitened among themselves, beside categories as they are, as
+            far as the rows are enough to tell how numbers go together.
         fourier: random Fourier features on top.
         radius: scale every x into the ball of this radius.
         radius_quantile: fit that radius: this share of the public rows lies inside.

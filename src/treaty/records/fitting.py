@@ -2,8 +2,10 @@
 
 import hashlib
 from collections.abc import Mapping
+from typing import Any, cast
 
 import numpy as np
+from sklearn.covariance import ledoit_wolf_shrinkage  # pyright: ignore[reportUnknownVariableType]
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
@@ -85,7 +87,7 @@ def fit_dictionary(
     if components is not None:
         directions = _principal(z, components, terms.whiten, whole is not None)
     elif terms.whiten:
-        directions = _numbers_whitened(z, features, whole)
+        directions = _numbers_whitened(z, features)
     if directions is not None:
         z = z @ directions.T
     frequencies = None if terms.fourier is None else _frequencies(terms.fourier, z)
@@ -173,13 +175,10 @@ def _principal(z: FloatArray, components: int, whiten: bool, part: bool) -> Floa
         part: whether these are a part of the rows: a direction along which they do not vary is then left
             as it is.
     """
-    values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(z, rowvar=False, bias=True)))
-    order = np.argsort(values)[::-1][:components]
-    directions = vectors[:, order].T
-    largest = np.abs(directions).argmax(axis=1)
-    directions = directions * np.sign(directions[np.arange(len(order)), largest])[:, None]
+    values, directions = _turned(z)
+    values, directions = values[:components], directions[:components]
     if whiten:
-        spread = np.sqrt(np.maximum(values[order], 0.0))
+        spread = np.sqrt(np.maximum(values, 0.0))
         flat = spread <= FLAT * spread[0]
         if part:
             spread = np.where(flat, 1.0, spread)
@@ -192,26 +191,37 @@ def _principal(z: FloatArray, components: int, whiten: bool, part: bool) -> Floa
     return directions
 
 
-def _numbers_whitened(
-    z: FloatArray, features: Mapping[str, Feature], whole: Dictionary | None
-) -> FloatArray | None:
+def _numbers_whitened(z: FloatArray, features: Mapping[str, Feature]) -> FloatArray | None:
     """Return directions that whiten numbers among themselves and leave all else as it is.
 
-    Of a part of the rows they are as many as those of the whole.
+    Along some direction few rows vary less than others will, and the more so the fewer they are: their
+    covariance is shrunk towards a multiple of the identity first, as far as they are too few for it.
+
+    References:
+        Ledoit, Wolf: A well-conditioned estimator for large-dimensional covariance matrices, 2004.
     """
     numeric = np.array([number for f in features.values() for number in f.numeric])
     numbers = np.flatnonzero(numeric)
     if len(numbers) < 2:
         return None
-    if whole is not None and whole.directions is not None:
-        count = len(whole.directions) - (len(whole.columns) - len(numbers))
-    else:
-        spread = np.sqrt(np.maximum(np.linalg.eigvalsh(np.cov(z[:, numbers], rowvar=False)), 0.0))
-        count = int(np.sum(spread > FLAT * spread[-1]))
-    turned = _principal(z[:, numbers], count, whiten=True, part=whole is not None)
-    wide = np.zeros((len(turned), z.shape[1]))
-    wide[:, numbers] = turned
+    rows = z[:, numbers]
+    values, directions = _turned(rows)
+    shrunk = max(float(cast(Any, ledoit_wolf_shrinkage)(rows)), 1 / len(rows))
+    values = (1 - shrunk) * np.maximum(values, 0.0) + shrunk * float(values.mean())
+    wide = np.zeros((len(numbers), z.shape[1]))
+    wide[:, numbers] = directions / np.sqrt(values)[:, None]
     return np.vstack([wide, np.eye(z.shape[1])[~numeric]])
+
+
+def _turned(z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return variances along principal directions, largest first, and these, as rows.
+
+    Each has its largest entry positive.
+    """
+    values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(z, rowvar=False, bias=True)))
+    values, directions = values[::-1], vectors[:, ::-1].T
+    largest = np.abs(directions).argmax(axis=1)
+    return values, directions * np.sign(directions[np.arange(len(values)), largest])[:, None]
 
 
 def _frequencies(terms: Fourier, z: FloatArray) -> FloatArray:
