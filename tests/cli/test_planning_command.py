@@ -1,6 +1,7 @@
 """treaty plan as a person types it."""
 
 import json
+import re
 import sys
 
 import numpy as np
@@ -132,8 +133,70 @@ def test_what_a_plan_has_to_keep_to(folder, monkeypatch, capsys):
     assert "--asynchronous goes with one-at-a-time, not with one-shot" in err
     words = "plan draft.toml --stand-in public.parquet --keep colours"
     code, _, err = _typed(words, monkeypatch, capsys)
+    assert (code, err) == (2, "treaty: treaty.toml: exists already; --force overwrites it")
+    code, _, err = _typed(f"{words} --force", monkeypatch, capsys)
     assert code == 2
     assert "a plan cannot keep colours: it can keep bounds, dates, knots" in err
+
+
+def test_a_search_cut_short_says_so(folder, monkeypatch, capsys):
+    _draft(monkeypatch, capsys)
+    words = "plan draft.toml --stand-in public.parquet --no-papers"
+    monkeypatch.setattr(planning.time, "monotonic", iter(range(0, 10**9, 100)).__next__)
+    code, out, err = _typed(words, monkeypatch, capsys)
+    assert code == 0, err
+    said = "The search was cut short when 0% of it was done: with more time it may find better settings."
+    assert said in " ".join(out.split())
+    assert "What each lever brought" not in out
+    assert f"# {said}" in (folder / "treaty.toml").read_text()
+
+
+def test_a_treaty_with_axes_is_planned_again_beside_the_papers_algorithms(
+    folder, monkeypatch, capsys
+):
+    _draft(monkeypatch, capsys)
+    text = (folder / "draft.toml").read_text()
+    assert "[training]\n" in text
+    text = re.sub(r"(?m)^(start|method|horizon) = .*\n", "", text)
+    text = text.replace(
+        "[training]\n",
+        '[training]\nmethod = "blended-step"\nhorizon = 1\nstart = "tuned"\naxes = 2\n',
+    )
+    (folder / "draft.toml").write_text(text)
+    words = "plan draft.toml --stand-in public.parquet --keep axes --keep knots --json"
+    code, out, err = _typed(words, monkeypatch, capsys)
+    assert code == 0, err
+    assert t.load("treaty.toml").training.axes == 2
+    assert any("papers" in name for name in json.loads(out)["rivals"])
+
+
+def test_rows_without_any_are_told(folder, monkeypatch, capsys):
+    _draft(monkeypatch, capsys)
+    pl.read_parquet("public.parquet").head(0).write_csv("empty.csv")
+    code, _, err = _typed("plan draft.toml --stand-in empty.csv", monkeypatch, capsys)
+    assert (code, "empty.csv: 0 rows are too few to choose settings by" in err) == (2, True)
+
+
+def test_a_draft_from_rows_of_strangers_is_planned_for_owners_that_differ(
+    folder, monkeypatch, capsys
+):
+    public = pl.read_parquet("public.parquet")
+    four = pl.Series(["p", "q", "r", "s"] * 75)
+    public.with_columns(who=four).write_parquet("others.parquet")
+    words = "init others.parquet --public --target y --by who --data owners.parquet --time 1"
+    code, out, err = _typed(words, monkeypatch, capsys)
+    assert code == 0, err
+    assert "the public rows are of none of the parties" in " ".join(out.split())
+    document = t.load("treaty.toml")
+    assert document.training.parameters["public_owners"] == 4
+    assert {p.name for p in document.parties} == {"x", "y"}
+    words = "init public.parquet --public --target y --by who --time 1 --force"
+    code, out, err = _typed(words, monkeypatch, capsys)
+    assert code == 0, err
+    assert "records: of every party, how many of these rows are its" in " ".join(out.split())
+    words = "init owners.parquet --private --target y --by who --data owners.parquet --force"
+    code, _, err = _typed(words, monkeypatch, capsys)
+    assert (code, "leave --data out, or draft from --public rows" in err) == (2, True)
 
 
 def test_public_rows_of_other_owners(folder, monkeypatch, capsys):

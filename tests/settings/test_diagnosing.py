@@ -75,7 +75,7 @@ def test_a_method_that_does_not_get_there_is_named():
 
 
 def _good(judge):
-    treaty = under(_draft(200_000), "blended-step", 1, keeps_ridge=False)
+    treaty = under(_draft(200_000), "blended-step", 1)
     return with_best_clip(treaty, judge)[0]
 
 
@@ -113,5 +113,5 @@ def test_one_bad_line_is_the_one_that_is_named(line, key, update):
 def test_a_collaboration_that_cannot_pay_is_told_so():
     """Plenty of public rows, few records at a small budget."""
     judge = _judge(3000)
-    treaty = with_best_clip(under(_draft(50), "blended-step", 1, keeps_ridge=False), judge)[0]
+    treaty = with_best_clip(under(_draft(50), "blended-step", 1), judge)[0]
     assert "It is not the settings" in diagnosis(treaty, judge).words

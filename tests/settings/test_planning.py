@@ -111,7 +111,7 @@ def test_what_is_expected_of_a_training_comes_true():
     truth = later["y"].to_numpy()
     for seed in range(12):
         judge = _judge(_rows(120, seed))
-        treaty, _ = with_best_clip(under(_draft(), "blended-step", 1, keeps_ridge=False), judge)
+        treaty, _ = with_best_clip(under(_draft(), "blended-step", 1), judge)
         held = {"one": _rows(4000, 100 + seed), "two": _rows(6000, 200 + seed)}
         encoder, models = _trained(judge, treaty, held, seed)
         errors = [np.mean((truth - 10 * (encoder.x(later) @ model)) ** 2) for model in models]
@@ -212,7 +212,7 @@ def test_owners_met_one_at_a_time_are_asked_as_often_as_they_allow():
     assert math.isfinite(found.expected.error)
     few = _last(_draft(), _rows(300, 3), method="one-at-a-time", keep=FEW, most_rounds=2)
     assert few.treaty.training.horizon == 2
-    with pytest.raises(TreatyError, match="needs more than 1 rounds among these parties"):
+    with pytest.raises(TreatyError, match="needs at least 2 rounds among these parties"):
         _last(_draft(), _rows(300, 3), method="one-at-a-time", keep=FEW, most_rounds=1)
 
 
@@ -228,7 +228,7 @@ def test_any_method_can_be_planned_and_what_is_told_of_it_comes_true(method):
                 "parties": tuple(p.model_copy(update={"epsilon": 4.0}) for p in _draft().parties)
             }
         )
-        treaty = under(draft, method, 10, keeps_ridge=False)
+        treaty = under(draft, method, 10)
         if method != "one-shot":
             treaty = with_best_clip(treaty, judge)[0]
         held = {"one": _rows(4000, 100 + seed), "two": _rows(6000, 200 + seed)}
@@ -447,10 +447,25 @@ def test_what_cannot_be_planned(rows, delta, says):
         list(plan(_draft(), _rows(rows, 9), delta=delta))
 
 
+def test_rounds_and_axes_of_a_blended_draft_are_kept():
+    training = _draft().training.model_copy(
+        update={"method": "blended-step", "horizon": 4, "axes": 3, "start": "tuned"}
+    )
+    draft = _draft().model_copy(update={"training": training})
+    kept = _last(draft, _rows(120, 3), keep={*FEW, "knots", "rounds", "axes"}).treaty.training
+    assert (kept.method, kept.horizon, kept.axes) == ("blended-step", 4, 3)
+    with pytest.raises(
+        TreatyError, match="4 rounds are to be kept, and no more than 3 are allowed"
+    ):
+        _last(draft, _rows(120, 3), keep={*FEW, "rounds"}, most_rounds=3)
+
+
 def test_time_is_kept():
     first = next(plan(_draft(), _rows(300, 10), seconds=0.0))
-    found = _last(_draft(), _rows(300, 10), seconds=0.0)
+    *_, found = plan(_draft(), _rows(300, 10), seconds=0.0)
     assert found.treaty == first.treaty
+    assert (found.done, found.steps) == (0.0, ())
+    assert found.cut_short.startswith("The search was cut short when 0%")
     assert t.fingerprint(found.treaty)
 
 
@@ -474,7 +489,7 @@ def test_where_few_rows_of_a_label_decide_no_gain_is_promised_that_is_not_kept(s
     document = loads(text.replace("CATEGORIES", ", ".join(f'"{name}"' for name in NAMES)))
     public, later = rows(600), rows(20_000)
     judge = _judge(public)
-    treaty, _ = with_best_clip(under(document, "blended-step", 1, keeps_ridge=False), judge)
+    treaty, _ = with_best_clip(under(document, "blended-step", 1), judge)
     encoder, models = _trained(judge, treaty, {"one": rows(4000), "two": rows(6000)}, 1)
     x = encoder.x(later)
     y = np.where(later["y"].to_numpy() == "yes", 1.0, -1.0)

@@ -1,12 +1,13 @@
 """treaty init: a commented example treaty from a data file's columns."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from treaty.cli.options import Json
-from treaty.cli.output import check_writable, console, print_json, remarks
+from treaty.cli.output import check_new, console, print_json, remarks
 from treaty.cli.plan import plan_into
 from treaty.errors import TreatyError
 
@@ -81,9 +82,12 @@ def init(
             "a treaty is public, and what is read off rows becomes part of it: say --public if these "
             "rows are public, or --private to use only names and types of their columns"
         )
-    check_writable(out)
-    if out.exists() and not force:
-        raise TreatyError(f"{out}: exists already; --force overwrites it")
+    check_new(out, force=force)
+    if private and records is not None:
+        raise TreatyError(
+            "--data fills in how many records each owner has, and a draft from private rows leaves that "
+            "open: leave --data out, or draft from --public rows"
+        )
     if private:
         out.write_text(blank_draft(open_source(data), target=target, by=by), encoding="utf-8")
         if as_json:
@@ -96,22 +100,41 @@ def init(
             "--data says how many records each owner has: say by which column, with --by"
         )
     owners, lacking = None, ""
+    source = open_source(data)
+    strangers = False
     if records is not None:
         held = open_source(records)
         owners, lacking = held.owners(str(by)), _lacking(held, target)
-    source = open_source(data)
+        strangers = _strangers(source, str(by), owners)
     first = draft(source, target=target, by=by, owners=owners)
     document = loads(first.text, out)
     out.write_text(first.text, encoding="utf-8")
+    notes = [*remarks(source), *first.notes, *([lacking] if lacking else [])]
+    if by is not None and records is None:
+        notes.append(
+            "records: of every party, how many of these rows are its: give the owners' own with --data"
+        )
+    if strangers:
+        notes.append(
+            f"{by}: the public rows are of none of the parties: planned for owners that differ"
+        )
     if not as_json:
-        for note in (*remarks(source), *first.notes, *([lacking] if lacking else [])):
+        for note in notes:
             console.print(note, style="dim", highlight=False)
     not_planned = verdict = ""
     if planned:
         limits = Limits(seconds=seconds)
         try:
-            found, _ = plan_into(out, document, source, limits, notes=first.notes, quiet=as_json)
-            verdict = found.verdict
+            found, _ = plan_into(
+                out,
+                document,
+                source,
+                limits,
+                by=by if strangers else None,
+                notes=first.notes,
+                quiet=as_json,
+            )
+            verdict = f"{found.verdict} {found.cut_short}".rstrip()
             dropped = [n for n in document.features if n not in found.treaty.features]
             if dropped and not as_json:
                 why = "the model is expected to err less, or no more, without"
@@ -129,7 +152,7 @@ def init(
                 "parties": {party.name: party.records for party in document.parties},
                 "planned": planned and not not_planned,
                 "verdict": verdict,
-                "notes": [*remarks(source), *first.notes, *([lacking] if lacking else [])],
+                "notes": notes,
             }
         )
         return
@@ -138,6 +161,16 @@ def init(
     console.print(
         f"wrote {out}: read it, correct the bounds, set every party's epsilon{not_planned}"
     )
+
+
+def _strangers(public: "Source", by: str, parties: Mapping[str, int]) -> bool:
+    """Whether the public rows are of owners, enough of them, and of none of the parties."""
+    from treaty.settings.expecting import FEWEST_OWNERS
+
+    if by not in public.schema:
+        return False
+    known = public.owners(by)
+    return len(known) >= FEWEST_OWNERS and not set(known) & set(parties)
 
 
 def _lacking(records: "Source", target: str) -> str:

@@ -88,6 +88,13 @@ def check_writable(path: Path | None, *, picture: bool = False) -> None:
         raise TreatyError(f"{path}: a picture must end in {', '.join(PICTURES)}")
 
 
+def check_new(path: Path, *, force: bool) -> None:
+    """Refuse to write over what is there, unless that is asked for."""
+    check_writable(path)
+    if path.exists() and not force:
+        raise TreatyError(f"{path}: exists already; --force overwrites it")
+
+
 def named_files(pairs: list[str], option: str = "--owner") -> dict[str, str]:
     """Read NAME=FILE options."""
     files: dict[str, str] = {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from treaty.cli.options import Json, OwnLosses, TreatyFile
-from treaty.cli.output import check_writable, console, print_json, progress_bars, table, waiting
+from treaty.cli.output import check_new, console, print_json, progress_bars, table, waiting
 from treaty.errors import TreatyError
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ def plan(
         typer.Option(
             "--keep",
             metavar="LEVER",
-            help="Leave this: bounds, dates, knots, categories, basis, rounds, weights, ridge, start.",
+            help="Leave this: bounds, dates, knots, categories, basis, rounds, axes, weights, ridge, "
+            "start.",
         ),
     ] = None,
     seconds: Annotated[
@@ -62,6 +63,7 @@ def plan(
         bool,
         typer.Option("--papers/--no-papers", help="Rehearse the papers' algorithms as well."),
     ] = True,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite it.")] = False,
     loss: OwnLosses = None,
     as_json: Json = False,
 ) -> None:
@@ -83,7 +85,7 @@ def plan(
 
     if asynchronous and method not in (None, "one-at-a-time"):
         raise TreatyError(f"--asynchronous goes with one-at-a-time, not with {method}")
-    check_writable(out)
+    check_new(out, force=force)
     draft = t.load(treaty)
     limits = Limits(
         delta,
@@ -105,6 +107,8 @@ def plan(
     if auc is not None:
         console.print(f"The public model's AUC on these rows: {auc:.3f}", style="dim")
     console.print(found.verdict, style="bold", highlight=False)
+    if found.cut_short:
+        console.print(found.cut_short, highlight=False)
     ready = ": ready to be ratified" if found.pays else ""
     console.print(f"wrote {out}, and its dictionary beside it{ready}")
 
@@ -154,6 +158,7 @@ def _plain(
         "expected_error_public_only": told.public_error,
         "unit": found.treaty.target.unit,
         "pays": found.pays,
+        "done": found.done,
         "levers": [
             {
                 "lever": step.lever,
@@ -184,7 +189,8 @@ def _show(found: "Candidate", told: "Expected", others: "list[Rival]") -> None:
     levers.columns[1].justify = "left"
     for step in found.steps:
         levers.add_row(step.lever, step.words, shown(step.before), shown(step.after))
-    console.print(levers)
+    if found.steps:
+        console.print(levers)
     aside = len(told.public)
     others_of = f"{aside:,} others" if aside < compared else "the same"
     beside = table(f"Expected {what}{unit}, on {others_of}", "what", what, "90% interval")

@@ -130,7 +130,7 @@ def _changes(treaty: Treaty, judge: Judge) -> Iterator[tuple[str, str, Treaty]]:
 
 
 def _blended(treaty: Treaty) -> Treaty:
-    return under(treaty, BlendedStep.name, 1, keeps_ridge=False)
+    return under(treaty, BlendedStep.name, 1)
 
 
 def _bounds(part: object) -> str:

@@ -66,12 +66,14 @@ class Judge:
         self, public: Source, columns: list[str], seed: int = 0, by: str | None = None
     ) -> None:
         read = [*columns, *([by] if by is not None and by not in columns else [])]
-        self.rows = pl.concat(list(public.blocks(read)))
-        if len(self.rows) < FEWEST:
+        blocks = list(public.blocks(read))
+        known = sum(len(block) for block in blocks)
+        if known < FEWEST:
             raise TreatyError(
-                f"{public.label}: {len(self.rows)} rows are too few to choose settings by: at least "
-                f"{FEWEST} are needed"
+                f"{public.label}: {known} rows are too few to choose settings by: at least {FEWEST} are "
+                "needed"
             )
+        self.rows = pl.concat(blocks)
         self.seed, self.owners = seed, 0
         """Of how many owners the rows are, where that matters."""
         self.parts = PARTS

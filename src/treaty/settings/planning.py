@@ -73,7 +73,7 @@ class Candidate:
         expected: what its model is expected to cost.
         clip_leaves: which share of public gradients its clip leaves as they are.
         steps: what each lever brought on the way to it.
-        done: which share of the search is done; 1 at the end.
+        done: which share of the search is done; 1 at the end, less if time ran out.
     """
 
     treaty: Treaty
@@ -86,6 +86,16 @@ class Candidate:
     def pays(self) -> bool:
         """Whether training together is expected to beat the public model by anything to speak of."""
         return self.expected.gain > NOTHING * self.expected.loss
+
+    @property
+    def cut_short(self) -> str:
+        """How far the search came, in a sentence; empty if it came to its end."""
+        if self.done >= 1:
+            return ""
+        return (
+            f"The search was cut short when {self.done:.0%} of it was done: with more time it may find "
+            "better settings."
+        )
 
     @property
     def verdict(self) -> str:
@@ -141,7 +151,10 @@ class Limits:
         found: list[Lever] = [Start()] if "ridge" in self.keep else []
         found += [Bounds(draft), Dates(draft), Categories(draft), Basis()]
         found += [NoiseKind(self.delta), Weighing(), Rounds(self.most_rounds), Axes(), Knots()]
-        if self.method is None:
+        as_it_is = "rounds" in self.keep or (
+            "axes" in self.keep and draft.training.axes is not None
+        )
+        if self.method is None and not as_it_is:
             moments = not self.keep & {"basis", "ridge"}
             found.append(Method(moments=moments, most=self.most_rounds))
         return [lever for lever in found if lever.name not in self.keep]
@@ -189,7 +202,7 @@ def planned(treaty: Treaty, judge: Judge, limits: Limits) -> Iterator[Candidate]
         treaty,
         limits.method or BlendedStep.name,
         limits.most_rounds,
-        keeps_ridge="ridge" in limits.keep,
+        keep=limits.keep,
         public_owners=judge.owners,
     )
     if "basis" not in limits.keep:
@@ -198,18 +211,21 @@ def planned(treaty: Treaty, judge: Judge, limits: Limits) -> Iterator[Candidate]
     best = search.with_clip(begin)
     yield best
     levers = limits.levers(treaty)
-    judge.end = end
+    judge.end, done = end, 0.0
     try:
         for number in range(PASSES):
             before = best.treaty
             for place, lever in enumerate(levers, start=1):
                 best = search.pulled(lever, best)
-                yield replace(best, done=(number + place / len(levers)) / (PASSES + 1))
+                if time.monotonic() <= end:
+                    done = (number + place / len(levers)) / (PASSES + 1)
+                yield replace(best, done=done)
             if best.treaty == before or time.monotonic() > end:
                 break
+        out_of_time = time.monotonic() > end
     finally:  # interrupted or not, what was found may still be compared with rivals
         judge.end = math.inf
-    yield replace(best, done=1.0)
+    yield replace(best, done=done if out_of_time else 1.0)
 
 
 class _Search:

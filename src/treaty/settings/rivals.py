@@ -56,7 +56,13 @@ def papers(draft: Treaty, judge: Judge) -> list[Rival]:
         if method == "shrinking-steps" and draft.loss.name == "hinge":
             continue
         training = draft.training.model_copy(
-            update={"method": method, "horizon": horizon, "start": "zero", "parameters": {}}
+            update={
+                "method": method,
+                "horizon": horizon,
+                "start": "zero",
+                "parameters": {},
+                "axes": None,
+            }
         )
         loss = draft.loss.model_copy(update={"ridge": draft.loss.ridge or RIDGE})
         treaty = draft.model_copy(

@@ -33,7 +33,7 @@ def planned_text(
     parts = [
         f"# Planned on {rows:,} public rows. {where}, the expected {what}\n"
         f"# is {shown(told.error)}{unit}; that of the public rows alone is {public}{unit}.\n"
-        f"# {found.verdict}\n",
+        f"# {found.verdict}\n" + (f"# {found.cut_short}\n" if found.cut_short else ""),
         tomli_w.dumps({"version": settled.version, "title": settled.title}),
         *(f"# {note}." for note in notes),
         *_above(comments, "features"),

@@ -1,7 +1,7 @@
 """The method: a few questions at the public model, one noised statistic, or one owner at a time."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import ClassVar
 
 from treaty.errors import TreatyError
@@ -88,7 +88,12 @@ class Rounds(Lever):
 
 
 def under(
-    treaty: Treaty, method: str, most_rounds: int, *, keeps_ridge: bool, public_owners: int = 0
+    treaty: Treaty,
+    method: str,
+    most_rounds: int,
+    *,
+    keep: Collection[str] = (),
+    public_owners: int = 0,
 ) -> Treaty:
     """Return a treaty trained with a method from the public model on, every gradient clipped.
 
@@ -96,11 +101,13 @@ def under(
         treaty: the treaty.
         method: the method.
         most_rounds: no more rounds than that.
-        keeps_ridge: whether the treaty's own ridge is part of what is learnt. If not, the public model
-            has a ridge by cross-validation, and there is hardly any besides.
+        keep: what stays as the treaty has it: axes; rounds, if its method is this one; and "ridge",
+            where its own is part of what is learnt. If not, the public model has a ridge by
+            cross-validation, and there is hardly any besides.
         public_owners: of how many owners public rows are that are to tell about others; 0 if they are
             like everybody's.
     """
+    keeps_ridge, keeps_axes = "ridge" in keep, "axes" in keep and method == BlendedStep.name
     asks_owners = public_owners > 0 and "public_owners" in method_named(method).parameters
     training = treaty.training.model_copy(
         update={
@@ -109,7 +116,7 @@ def under(
             "parameters": {"public_owners": float(public_owners)} if asks_owners else {},
             "blocs": (),
             "frequency_scaling": "off",
-            "axes": None,
+            "axes": treaty.training.axes if keeps_axes else None,
         }
     )
     loss = treaty.loss.model_copy(update={"clip": treaty.loss.clip or 1.0, "clip_norm": None})
@@ -118,7 +125,14 @@ def under(
     changed = treaty.model_copy(update={"training": training, "loss": loss, "fitted": None})
     if method == OneShot.name:
         return _with_moments(changed, None)
-    return next(_over(changed, most_rounds))
+    if "rounds" not in keep or treaty.training.method != method:
+        return next(_over(changed, most_rounds))
+    if treaty.training.horizon > most_rounds:
+        raise TreatyError(
+            f"training.horizon: {treaty.training.horizon:,} rounds are to be kept, and no more than "
+            f"{most_rounds:,} are allowed"
+        )
+    return changed
 
 
 def _over(treaty: Treaty, most: int) -> Iterator[Treaty]:
@@ -141,7 +155,11 @@ def _over(treaty: Treaty, most: int) -> Iterator[Treaty]:
             }
         )
     if not found:
-        raise TreatyError(f"{method} needs more than {most:,} rounds among these parties")
+        least = len(treaty.parties) * MEETINGS[0] if one_by_one else NUMBERS[0] + unasked
+        raise TreatyError(
+            f"{method} needs at least {least:,} rounds among these parties, and no more than {most:,} "
+            "are allowed"
+        )
 
 
 def _with_moments(treaty: Treaty, width: int | None) -> Treaty:
