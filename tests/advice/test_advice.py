@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -252,6 +253,33 @@ def test_money_under_precision_weights_goes_to_one_owner():
         assert noise(6.0 * share / np.array(list(prices.values()))) >= best * (1 - 1e-12)
 
 
+@pytest.mark.parametrize("precision", [False, True])
+def test_prices_where_noise_costs_nothing_that_shows(precision):
+    """By records ε ∝ price^(−1/3), as where all add the same; by precision one owner gets all."""
+    worth = _worth([20, 10], [1.0, 2.0], kappa=0.0, precision_weights=precision)
+    granted = priced_budgets(worth, np.array([1.0, 2.0]), {"o0": 1.0, "o1": 8.0}, 10.0)
+    assert granted == pytest.approx(
+        {"o0": 10.0, "o1": 0.0} if precision else {"o0": 2.0, "o1": 1.0}
+    )
+
+
+def test_what_a_plan_ends_at_without_noise_is_in_reach_as_it_is(public):
+    advice = t.advise(loads(TREATY), public, target=1e-9)
+    found = replace(advice.reach, best=2 * advice.everybody.value)
+    said = " ".join(str(replace(advice, reach=found)).split())
+    assert f"is hardly noise. In reach: {advice.everybody.value:.3g}, as it is; for less" in said
+    assert "twice" not in said
+
+
+def test_weights_that_a_treaty_has_already_are_not_advised(public):
+    plain = t.advise(loads(TREATY), public)
+    assert "weighed by (records × ε)²" in " ".join(str(plain).split())
+    weighed = TREATY.replace("horizon = 6", 'horizon = 6\nweights = "precision"')
+    advice = t.advise(loads(weighed), public)
+    assert advice.with_precision_weights is None
+    assert "weighed by" not in " ".join(str(advice).split())
+
+
 def test_prices_that_do_not_fit():
     worth, epsilons = _worth([10, 10], [1.0, 1.0]), np.ones(2)
     with pytest.raises(TreatyError, match="names nobody, who is not a party"):
@@ -389,6 +417,8 @@ def test_sentences_say_what_the_numbers_say(public, budget, target):
     assert ("Invite nobody" in said) == (advice.recommended.value >= advice.without)
     if advice.pays:
         assert f"Invite {len(advice.coalition)} of {len(advice.owners)}" in said
+    apart = advice.recommended.low > advice.without or advice.recommended.high < advice.without
+    assert ("it may as well be the other way round" in said) == (not apart)
     invited = sum(owner.invited and advice.pays for owner in advice.owners)
     assert invited == (len(advice.coalition) if advice.pays else 0)
     if target is None:
@@ -397,7 +427,9 @@ def test_sentences_say_what_the_numbers_say(public, budget, target):
     assert found is not None
     assert ("is out of reach at any ε" in said) == (found.best >= target)
     assert ("In reach:" in said) == (found.epsilon_factor is None)
-    if found.epsilon_factor is None:
+    if found.epsilon_factor is None and advice.everybody.value <= found.best:
+        assert f"In reach: {advice.everybody.value:.3g}, as it is" in said
+    elif found.epsilon_factor is None:
         assert f"{found.best:.3g}" in said
         doubled = float(re.search(r"In reach: about (\S+) with twice", said)[1])
         assert min(found.best, doubled) <= doubled <= max(found.best, advice.everybody.value) * 1.01

@@ -5,7 +5,8 @@ import polars as pl
 import pytest
 
 from treaty.records import FrameSource
-from treaty.settings.diagnosing import diagnosis
+from treaty.settings.diagnosing import Diagnosis, diagnosis
+from treaty.settings.expected import Expected
 from treaty.settings.expecting import Judge
 from treaty.settings.levers import under, with_best_clip
 from treaty.terms import loads
@@ -115,3 +116,12 @@ def test_a_collaboration_that_cannot_pay_is_told_so():
     judge = _judge(3000)
     treaty = with_best_clip(under(_draft(50), "blended-step", 1), judge)[0]
     assert "It is not the settings" in diagnosis(treaty, judge).words
+
+
+def test_a_treaty_that_pays_is_not_told_that_it_does_not():
+    """What is tried beside it is where a plan begins, which may be worse than the treaty itself."""
+    public = np.full(100, 4.0)
+    told, begun = Expected(public, 0.2, False), Expected(public, 0.01, False)
+    assert "The settings are good" in Diagnosis(told, (), begun).words
+    assert "does not pay" in Diagnosis(begun, (), begun).words
+    assert "It is the settings" in Diagnosis(begun, (), told).words

@@ -66,7 +66,7 @@ class Advice(Shown):
         unknown: where they are told apart: owners the stand-in has too few rows of.
         everybody: ψ with everybody at the table, rehearsed.
         recommended: ψ of the recommended coalition, rehearsed with the same randomness.
-        with_precision_weights: ψ of everybody, weighed by n_i²ε_i².
+        with_precision_weights: ψ of everybody, weighed by n_i²ε_i²; None if they are already.
         without: ψ without any coalition: of the public rows, or of a constant.
         owners: every owner's side.
         reach: what would reach the target, if one was given.
@@ -83,7 +83,7 @@ class Advice(Shown):
     unknown: tuple[str, ...]
     everybody: Estimate
     recommended: Estimate
-    with_precision_weights: float
+    with_precision_weights: float | None
     without: float
     owners: tuple[Standpoint, ...]
     reach: Reach | None
@@ -270,7 +270,9 @@ def advice_of(
         unknown=outlook.ground.unknown,
         everybody=psi_of(everybody),
         recommended=recommended,
-        with_precision_weights=float(worth.with_precision_weights().psi(everybody[None])[0]),
+        with_precision_weights=None
+        if worth.precision_weights
+        else float(worth.with_precision_weights().psi(everybody[None])[0]),
         without=worth.nothing,
         owners=tuple(
             Standpoint(

@@ -51,11 +51,14 @@ def render(advice: "Advice") -> Group:
         Text(PSI_IN_WORDS),
         Text(IN_WORDS),
         Text(_invitation(advice)),
-        Text(
-            "With owners weighed by (records × ε)² instead of by records, everybody together would "
-            f"reach {advice.with_precision_weights:.3g}."
-        ),
     ]
+    if advice.with_precision_weights is not None:
+        lines.append(
+            Text(
+                "With owners weighed by (records × ε)² instead of by records, everybody together would "
+                f"reach {advice.with_precision_weights:.3g}."
+            )
+        )
     if advice.unknown:
         listed = ", ".join(advice.unknown)
         lines.append(
@@ -102,15 +105,17 @@ def _joining(owner: "Standpoint", unknown: tuple[str, ...]) -> str:
 
 
 def _invitation(advice: "Advice") -> str:
+    tells = not advice.recommended.low <= advice.without <= advice.recommended.high
+    open_ = "" if tells else " As far as the evidence goes, it may as well be the other way round."
     if not advice.pays:
         return (
             f"Invite nobody: the best coalition would reach ψ = {advice.recommended}, "
-            f"and without any it is {advice.without:.3g}."
+            f"and without any it is {advice.without:.3g}.{open_}"
         )
     said = (
         f"Invite {len(advice.coalition)} of {len(advice.owners)}: ψ = {advice.recommended}, "
         f"against {advice.everybody.value:.3g} with everybody and {advice.without:.3g} without "
-        "any coalition."
+        f"any coalition.{open_}"
     )
     if advice.gains and not any(gain.decision == "join" for gain in advice.gains.values()):
         said = said.replace("Invite", "For one model over everybody's records, invite", 1)
@@ -128,6 +133,11 @@ def _reach(advice: "Advice") -> list[str]:
                 f"No ε makes everybody together beat {found.owner} alone, at {found.target:.3g}"
             )
         now = advice.everybody.value
+        if now <= found.best:
+            return [
+                f"{wanted}: what this plan ends at is hardly noise. In reach: {now:.3g}, as it is; for "
+                "less change the settings (treaty plan), or give more rounds."
+            ]
         # Noise adds in proportion to 1/ε².
         doubled = found.best + max(0.0, now - found.best) / 4
         return [

@@ -146,10 +146,12 @@ def priced_budgets(
     if endless:
         raise TreatyError(f"`prices`: {endless[0]} asks for no noise, so its epsilon has no price")
     price = np.array([prices[name] for name in worth.names])
+    # Where the rehearsal sees no cost of noise, that of a sum of records is the same for all at one ε.
+    unit = worth.noise * epsilons**2 if worth.noise.max() > 0 else np.ones(len(price))
     if worth.precision_weights:
-        gets = int(np.argmax(worth.records**2 / (worth.noise * epsilons**2 * price**2)))
+        gets = int(np.argmax(worth.records**2 / (np.maximum(unit, 1e-12 * unit.max()) * price**2)))
         granted = np.where(np.arange(len(price)) == gets, spend / price, 0.0)
         return dict(zip(worth.names, granted.tolist(), strict=True))
-    need = np.cbrt(worth.noise * epsilons**2 / price)
+    need = np.cbrt(unit / price)
     granted = spend * need / float(price @ need)
     return dict(zip(worth.names, granted.tolist(), strict=True))

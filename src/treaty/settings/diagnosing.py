@@ -56,7 +56,8 @@ class Diagnosis:
     def words(self) -> str:
         """Which it is, in a sentence."""
         better = self.planned.error < (1 - WORTH) * self.told.error
-        pays = self.planned.error < (1 - WORTH) * self.planned.public_error
+        lowest = min(self.planned, self.told, key=lambda each: each.error)
+        pays = lowest.error < (1 - WORTH) * lowest.public_error
         if better and pays:
             return "It is the settings: `treaty plan` finds better ones for the same budgets."
         if better and not self.changes:
