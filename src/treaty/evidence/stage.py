@@ -97,6 +97,8 @@ def _stage(problem: Problem, parties: Sequence[Party], fold: Fold) -> Stage:
     # The best model of the other half, judged on this one, is off by what its own rows and those
     # of the owners cost; the best of this half would flatter itself far more.
     elsewhere = float(stick.fitness(best_of(problem, other_parts, others.everybody).theta))
+    # Where a few rows decide about it, it may be off far more. No model does better than the best one.
+    tuned = float(stick.fitness(others.everybody.tuned(problem)))
     off = rows_weighed(other_parts, len(others.everybody)) + (1 - at_hand) / total
     pulls = _pulls(problem, parties, parts, judged, around)
     shares = np.array([party.records / total for party in parties])
@@ -110,9 +112,9 @@ def _stage(problem: Problem, parties: Sequence[Party], fold: Fold) -> Stage:
         evidence_rows=2 * len(judged.everybody),
         stick=stick,
         costs=costs,
-        fitness=elsewhere - sampling * off,
+        fitness=min(elsewhere - sampling * off, tuned),
         constant=float(stick.fitness(best_constant(problem, others.everybody.risk(problem)))),
-        public=public,
+        public=min(public, tuned),
         centre=judged.everybody.best(problem).theta,
         everybody=judged.everybody,
         at_hand=at_hand,

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
-from sklearn.covariance import ledoit_wolf_shrinkage  # pyright: ignore[reportUnknownVariableType]
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
@@ -200,13 +199,15 @@ def _numbers_whitened(z: FloatArray, features: Mapping[str, Feature]) -> FloatAr
     References:
         Ledoit, Wolf: A well-conditioned estimator for large-dimensional covariance matrices, 2004.
     """
+    from sklearn import covariance
+
     numeric = np.array([number for f in features.values() for number in f.numeric])
     numbers = np.flatnonzero(numeric)
     if len(numbers) < 2:
         return None
     rows = z[:, numbers]
     values, directions = _turned(rows)
-    shrunk = max(float(cast(Any, ledoit_wolf_shrinkage)(rows)), 1 / len(rows))
+    shrunk = max(float(cast(Any, covariance).ledoit_wolf_shrinkage(rows)), 1 / len(rows))
     values = (1 - shrunk) * np.maximum(values, 0.0) + shrunk * float(values.mean())
     wide = np.zeros((len(numbers), z.shape[1]))
     wide[:, numbers] = directions / np.sqrt(values)[:, None]
