@@ -123,3 +123,12 @@ def test_workbooks(tmp_path):
     assert len(pl.concat(open_source(f"{tmp_path}/two.xlsx#new").blocks(["a"]))) == 1
     with pytest.raises(Exception, match=r'there is no sheet "nw" \(did you mean "new"\?\)'):
         open_source(f"{tmp_path}/two.xlsx#nw")
+
+
+def test_names_that_are_there_twice_are_told(tmp_path):
+    path = tmp_path / "twice.csv"
+    path.write_text("a,kind,kind,b\n1,x,y,2\n")
+    assert "more than one column named kind" in recognise(path).words()
+    assert recognise(path).scan(path).collect().columns == ["a", "kind", "kind_duplicated_0", "b"]
+    path.write_text("a,kind,b\n1,x,2\n")
+    assert recognise(path).words() == ""

@@ -140,3 +140,16 @@ def test_targets_that_cannot_be_predicted():
         TreatyError, match=r"of 1 of 30 rows, first of row 1: .*leave these rows out"
     ):
         draft(FrameSource(holes), target="c", by=None)
+
+
+def test_a_column_without_a_name_is_spoken_of():
+    frame = pl.DataFrame(
+        {"": range(300), "a": np.linspace(-1, 1, 300), "y": np.linspace(0, 1, 300)}
+    )
+    found = draft(FrameSource(frame), target="y", by=None)
+    assert (
+        "a column without a name is left out: 300 different values, like an identifier"
+        in found.notes
+    )
+    with pytest.raises(TreatyError, match='no column "z"; there are a column without a name, a, y'):
+        draft(FrameSource(frame), target="z", by=None)

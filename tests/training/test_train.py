@@ -2,6 +2,7 @@
 
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,7 @@ import treaty as t
 from treaty.errors import TreatyError
 from treaty.losses import permit
 from treaty.terms import loads
+from treaty.training.table import sentence
 
 HEAD = """
 version = 1
@@ -240,3 +242,16 @@ class Pinball(Loss):
     fresh = _rows(500, 8)
     share_below = np.mean(fresh["y"].to_numpy() <= report.model.to_sklearn().predict(fresh))
     assert share_below == pytest.approx(0.9, abs=0.08)
+
+
+def test_own_models_that_are_no_models_flatter_nobody():
+    """Better than own models that a constant guess beats as well is said as what it is."""
+    report = SimpleNamespace(
+        together=0.2, alone={"a": 30.0, "b": 0.1}, nothing=0.24, public_only=None
+    )
+    assert sentence(report) == (
+        "Over everybody's records the shared model is better than 1 of 2 owners' own models (1 of which "
+        "a constant guess beats as well), better than a constant guess."
+    )
+    report.alone["a"] = 0.22
+    assert "beats as well" not in sentence(report)

@@ -118,7 +118,8 @@ def warn(sentences: Sequence[str], *, quiet: bool) -> None:
     """Say on standard error what is probably not meant, before anything is computed."""
     if not quiet:
         for sentence in sentences:
-            Console(stderr=True).print(Text(f"Note: {sentence}.", style="yellow"), soft_wrap=True)
+            said = sentence if sentence.endswith((".", "?")) else f"{sentence}."
+            Console(stderr=True).print(Text(f"Note: {said}", style="yellow"), soft_wrap=True)
 
 
 def share_of(text: str, flag: str = "--worthwhile", most: float = 1.0) -> float:

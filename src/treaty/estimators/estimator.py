@@ -29,7 +29,8 @@ class TreatyEstimator(BaseEstimator):
     """Trains under differential privacy across groups of records, each an owner with its own budget.
 
     With public rows the treaty is drafted and planned on them, and nothing is read off the private ones
-    but their number. Without, `bounds` and `target_bounds` say what may be known of their range.
+    but their number. Without, `bounds` and `target_bounds` say what may be known of their range; nothing
+    is planned then, and nothing tells whether the model beats a constant guess.
 
     Args:
         epsilon: every owner's budget ε, or a mapping from groups to budgets.

@@ -6,6 +6,7 @@ Nothing is asked of the user: it is recognised from the file, and said.
 import codecs
 import csv
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,7 @@ class Writing:
         commas: columns whose numbers have a decimal comma, and may have points between thousands.
         grouped: columns whose numbers have a decimal point, and commas between thousands.
         spread: columns whose numbers have spaces or apostrophes between thousands.
+        repeated: names that more than one column has.
     """
 
     encoding: str = "utf-8"
@@ -52,6 +54,7 @@ class Writing:
     commas: tuple[int, ...] = ()
     grouped: tuple[int, ...] = ()
     spread: tuple[int, ...] = ()
+    repeated: tuple[str, ...] = ()
 
     def words(self) -> str:
         """Return what is unusual about it, in words; nothing if nothing is."""
@@ -70,6 +73,10 @@ class Writing:
             said.append("commas between thousands")
         if self.spread:
             said.append("spaces or apostrophes between thousands")
+        said += [
+            f"more than one column named {name}, of which the second is read as {name}_duplicated_0"
+            for name in self.repeated
+        ]
         return ", ".join(said)
 
     def scan(self, path: Path) -> pl.LazyFrame:
@@ -116,7 +123,9 @@ def recognise(path: Path) -> Writing:
     separator, rows = _separated(lines, quote)
     spread = _spread(rows)
     rows = [[_unspread(c) if i in spread else c for i, c in enumerate(row)] for row in rows]
-    return Writing(encoding, separator, quote, *_signs(rows, separator), spread)
+    names = Counter(rows[0] if rows else [])
+    repeated = tuple(name for name, times in names.items() if times > 1)
+    return Writing(encoding, separator, quote, *_signs(rows, separator), spread, repeated)
 
 
 def fault(path: Path) -> str:

@@ -132,10 +132,17 @@ def first_line(error: BaseException) -> str:
     return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
 
 
+def named(column: str) -> str:
+    """Return how to speak of a column; pandas writes an index without a name."""
+    return column if column.strip() else "a column without a name"
+
+
 def no_column(name: str, there: Sequence[str]) -> str:
     """Say that a column is missing, which one is nearest, and which there are."""
     meant = nearest(name, there)
-    listed = ", ".join(there[:MOST_NAMES]) + (", …" if len(there) > MOST_NAMES else "")
+    listed = ", ".join(named(column) for column in there[:MOST_NAMES]) + (
+        ", …" if len(there) > MOST_NAMES else ""
+    )
     return f'there is no column "{name}"{meant}; there are {listed}'
 
 

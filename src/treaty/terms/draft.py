@@ -11,6 +11,7 @@ import polars as pl
 
 from treaty.errors import TreatyError
 from treaty.records import Counts, Source, Target
+from treaty.records.sources import named
 from treaty.records.values import as_number
 from treaty.terms.proposing import Proposal, labels_of, outward, propose
 from treaty.terms.toml import section_text
@@ -107,8 +108,8 @@ def draft(
         if column in (target, by):
             continue
         proposal = _proposed(frame, column, by, has_types=source.has_types)
-        note = f"{column} {proposal.note}" if proposal.feature is None else ""
-        note = f"{column}: {proposal.note}" if proposal.feature and proposal.note else note
+        note = f"{named(column)} {proposal.note}" if proposal.feature is None else ""
+        note = f"{named(column)}: {proposal.note}" if proposal.feature and proposal.note else note
         notes += [note] if note else []
         lines = f"# {note}.\n" if note else ""
         if proposal.feature is not None:

@@ -46,6 +46,9 @@ def sentence(report: "Training") -> str:
         f"Over everybody's records the shared model is better than {beaten} of {len(report.alone)}"
     )
     said += " owners' own models"
+    poor = sum(psi > max(together, report.nothing) for psi in report.alone.values())
+    if poor:
+        said += f" ({poor} of which a constant guess beats as well)"
     others = {"the public rows alone": report.public_only, "a constant guess": report.nothing}
     for name, psi in others.items():
         if psi is not None:
