@@ -125,3 +125,13 @@ def test_a_treaty_that_pays_is_not_told_that_it_does_not():
     assert "The settings are good" in Diagnosis(told, (), begun).words
     assert "does not pay" in Diagnosis(begun, (), begun).words
     assert "It is the settings" in Diagnosis(begun, (), told).words
+
+
+def test_an_interval_is_as_wide_as_all_rows_say():
+    """By hand: 100 errors of 3 or 4 squared; where others vary by 50, the mean may be off by 8.2."""
+    few = Expected(np.array([9.0, 16.0] * 50), 0.5, False)
+    wide = Expected(few.public, 0.5, False, spread=50.0)
+    off = 1.645 * np.std([9.0, 16.0] * 50, ddof=1) / 10
+    assert few.interval == pytest.approx((np.sqrt(12 - off), np.sqrt(12 + off)))
+    assert wide.interval == pytest.approx((np.sqrt(12 - 8.225), np.sqrt(12 + 8.225)))
+    assert wide.error == few.error

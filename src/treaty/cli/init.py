@@ -74,6 +74,7 @@ def init(
     """
     from treaty.records import open_source
     from treaty.settings import Limits
+    from treaty.settings.expecting import Judge
     from treaty.terms import loads
     from treaty.terms.draft import blank_draft, draft
 
@@ -125,16 +126,13 @@ def init(
     if planned:
         limits = Limits(seconds=seconds)
         try:
-            found, _ = plan_into(
-                out,
-                document,
+            judge = Judge(
                 source,
-                limits,
+                [*document.features, document.target.column],
                 by=by if strangers else None,
-                notes=first.notes,
-                quiet=as_json,
             )
-            verdict = f"{found.verdict} {found.cut_short}".rstrip()
+            found, told = plan_into(out, document, judge, limits, notes=first.notes, quiet=as_json)
+            verdict = f"{found.verdict(told)} {found.cut_short}".rstrip()
             dropped = [n for n in document.features if n not in found.treaty.features]
             if dropped and not as_json:
                 why = "the model is expected to err less, or no more, without"

@@ -11,7 +11,6 @@ from treaty.cli.output import check_new, console, print_json, progress_bars, tab
 from treaty.errors import TreatyError
 
 if TYPE_CHECKING:
-    from treaty.records import Source
     from treaty.settings import Candidate, Limits
     from treaty.settings.expected import Expected
     from treaty.settings.expecting import Judge
@@ -80,6 +79,7 @@ def plan(
     """
     import treaty as t
     from treaty.settings import Limits
+    from treaty.settings.expecting import Judge
     from treaty.settings.rivals import papers as of_papers
     from treaty.settings.rivals import rivals
 
@@ -94,9 +94,10 @@ def plan(
         frozenset(keep or ()),
         seconds,
     )
-    found, judge = plan_into(out, draft, t.open_source(stand_in), limits, by=by, quiet=as_json)
+    judge = Judge(t.open_source(stand_in), [*draft.features, draft.target.column], by=by)
+    found, told = plan_into(out, draft, judge, limits, quiet=as_json)
     with waiting("what else could be done", quiet=as_json):
-        told, others = judge.foreseen(found.treaty), rivals(found, judge)
+        others = rivals(found, judge)
         auc = judge.auc(found.treaty)
         if papers:
             others += of_papers(draft, judge)
@@ -106,7 +107,7 @@ def plan(
     _show(found, told, others)
     if auc is not None:
         console.print(f"The public model's AUC on these rows: {auc:.3f}", style="dim")
-    console.print(found.verdict, style="bold", highlight=False)
+    console.print(found.verdict(told), style="bold", highlight=False)
     if found.cut_short:
         console.print(found.cut_short, highlight=False)
     ready = ": ready to be ratified" if found.pays else ""
@@ -116,21 +117,18 @@ def plan(
 def plan_into(
     out: Path,
     draft: "Treaty",
-    public: "Source",
+    judge: "Judge",
     limits: "Limits",
     *,
-    by: str | None = None,
     notes: Sequence[str] = (),
     quiet: bool,
-) -> "tuple[Candidate, Judge]":
-    """Plan a draft on public rows and write it; interrupted, the best so far."""
+) -> "tuple[Candidate, Expected]":
+    """Plan a draft and write it, interrupted the best so far; return it, and what is expected of it."""
     from treaty.gains.own_gain import shown
     from treaty.settings import planning
-    from treaty.settings.expecting import Judge
     from treaty.settings.writing import planned_text
     from treaty.terms.settling import write_fitted
 
-    judge = Judge(public, [*draft.features, draft.target.column], by=by)
     found: Candidate | None = None
     try:
         with progress_bars(quiet=quiet) as move:
@@ -145,7 +143,7 @@ def plan_into(
     settled = judge.in_place(found.treaty)
     told = judge.foreseen(found.treaty)
     write_fitted(out, planned_text(found, told, settled, len(judge.rows), notes), settled)
-    return found, judge
+    return found, told
 
 
 def _plain(

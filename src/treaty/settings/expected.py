@@ -18,11 +18,14 @@ class Expected:
             errors in the target's unit, not clamped, or log loss.
         gain: by how much training together lowers the mean of that.
         labels: whether these are log losses.
+        spread: the standard deviation of what the public model costs on a record, if it is known from
+            more rows than these: in a few of them there may be none of the longest errors.
     """
 
     public: FloatArray
     gain: float
     labels: bool
+    spread: float = 0.0
 
     @property
     def loss(self) -> float:
@@ -41,7 +44,8 @@ class Expected:
     @property
     def interval(self) -> tuple[float, float]:
         """A 90% interval of that error: these are few rows."""
-        off = NORMAL * float(self.public.std(ddof=1)) / math.sqrt(len(self.public))
+        spread = max(self.spread, float(self.public.std(ddof=1)))
+        off = NORMAL * spread / math.sqrt(len(self.public))
         low, high = (max(self.loss + sign * off, 0.0) for sign in (-1, 1))
         return (low, high) if self.labels else (math.sqrt(low), math.sqrt(high))
 

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar, cast
 
 import numpy as np
@@ -131,7 +132,10 @@ class Judge:
 
         Where rows are of so few owners that none of them can be set aside, on all rows.
         """
-        return self._expected(treaty, self._set_aside)
+        told = self._expected(treaty, self._set_aside)
+        with on_one_thread():
+            every = np.concatenate([self._held_out(treaty, part) for part in range(self.parts)])
+        return replace(told, spread=float(every.std(ddof=1)))
 
     def constant(self, treaty: Treaty) -> float | None:
         """Return the error on the rows of `foreseen` of the best constant guess by all other rows.

@@ -97,15 +97,18 @@ class Candidate:
             "better settings."
         )
 
-    @property
-    def verdict(self) -> str:
-        """Whether to spend ε on it, in a sentence."""
+    def verdict(self, told: Expected) -> str:
+        """Say whether to spend ε on it, in a sentence.
+
+        Args:
+            told: what is expected of it on rows by which nothing was chosen.
+        """
         if not self.pays:
             return (
                 "Training together is not expected to beat the public rows: do not spend ε on it."
             )
-        lower = 1 - self.expected.error / self.expected.public_error
-        what = "log loss" if self.expected.labels else "error"
+        lower = 1 - told.error / told.public_error
+        what = "log loss" if told.labels else "error"
         less = "" if lower >= WORTHWHILE else ": hardly worth any ε"
         return f"Training together is expected to lower the {what} by {100 * lower:.2g}%{less}."
 

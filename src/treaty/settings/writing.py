@@ -29,11 +29,13 @@ def planned_text(
     unit = f" {settled.target.unit}" if settled.target.unit else ""
     what = _measure(told)
     comments = _comments(found)
+    interval = " to ".join(shown(end) for end in told.interval)
     public, where = shown(told.public_error), _foreseen_on(rows, len(told.public))
     parts = [
         f"# Planned on {rows:,} public rows. {where}, the expected {what}\n"
-        f"# is {shown(told.error)}{unit}; that of the public rows alone is {public}{unit}.\n"
-        f"# {found.verdict}\n" + (f"# {found.cut_short}\n" if found.cut_short else ""),
+        f"# is {shown(told.error)}{unit} (90% interval: {interval}).\n"
+        f"# That of the public rows alone is {public}{unit}.\n"
+        f"# {found.verdict(told)}\n" + (f"# {found.cut_short}\n" if found.cut_short else ""),
         tomli_w.dumps({"version": settled.version, "title": settled.title}),
         *(f"# {note}." for note in notes),
         *_above(comments, "features"),
