@@ -170,6 +170,18 @@ def test_a_treaty_with_axes_is_planned_again_beside_the_papers_algorithms(
     assert any("papers" in name for name in json.loads(out)["rivals"])
 
 
+def test_what_nobody_could_train_under_is_not_fitted(folder, monkeypatch, capsys):
+    _draft(monkeypatch, capsys)
+    text = (folder / "draft.toml").read_text()
+    text = re.sub(r"(?m)^start = .*\n", "", text).replace(
+        "[training]\n", '[training]\nstart = "tuned"\naxes = 2\n'
+    )
+    (folder / "draft.toml").write_text(text)
+    code, _, err = _typed("fit draft.toml --public public.parquet", monkeypatch, capsys)
+    assert (code, "training.axes: averaged-subgradient needs whole gradients" in err) == (2, True)
+    assert not (folder / "draft.dictionary.json").exists()
+
+
 def test_rows_without_any_are_told(folder, monkeypatch, capsys):
     _draft(monkeypatch, capsys)
     pl.read_parquet("public.parquet").head(0).write_csv("empty.csv")

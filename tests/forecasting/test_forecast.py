@@ -356,6 +356,15 @@ def test_a_column_that_is_constant_in_half_of_the_rows_stops_no_forecast(diction
     assert 0 < made.together.value < made.nothing.value
 
 
+def test_owners_that_nothing_is_told_of_are_named():
+    rows = _rows(2000, 1).with_columns(owner=pl.Series(["o2"] * 2 + ["o0", "o1"] * 999))
+    document = _treaty(method="blended-step", horizon=1, start="public", extra="clip = 1.0\n")
+    made = t.forecast(document, rows, by="owner")
+    said = " ".join(str(made).split())
+    assert set(made.owners) == {"o0", "o1"}
+    assert "Too few of the rows are of o2 to tell what joining would do for them." in said
+
+
 def test_a_stand_in_with_other_columns_or_too_few_rows(tmp_path):
     _rows(50, 1).drop("c").write_parquet(tmp_path / "other.parquet")
     with pytest.raises(TreatyError, match='there is no column "c"'):

@@ -30,6 +30,7 @@ def fit(
     """
     import treaty as t
     from treaty.terms import fit as fit_treaty
+    from treaty.terms import plan_of
     from treaty.terms.settling import settled_text, write_fitted
 
     document = t.load(treaty)
@@ -40,6 +41,7 @@ def fit(
             "that begins with fitted"
         )
     settled = fit_treaty(document, public)
+    plan_of(settled)  # what nobody could train under is told before it is written
     fitted = settled.fitted
     assert fitted is not None
     text = settled_text(treaty.read_text(encoding="utf-8"), settled)

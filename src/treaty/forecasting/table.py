@@ -36,7 +36,11 @@ def render(forecast: "Forecast", *, details: bool = False) -> Group:
         f"{rounds(forecast.horizon)}; from {forecast.stand_in_rows:,} {EVIDENCE[forecast.evidence]}; "
         + told_apart(forecast.alike)
     )
-    own = [own_view(forecast.owners), Text("")] if forecast.owners else []
+    own: list[RenderableType] = [own_view(forecast.owners), Text("")] if forecast.owners else []
+    untold = [name for name, _, _ in forecast.parties if name not in forecast.owners]
+    if own and untold and not forecast.alike and forecast.evidence == "public":
+        said = f"Too few of the rows are of {some(untold)} to tell what joining would do for them."
+        own.insert(1, Text(said))
     parts: list[RenderableType] = [*own]
     if own:
         parts.append(Text(LEARNERS_VIEW, style="bold"))
