@@ -178,6 +178,6 @@ def _compare(shown: "Table", name: str, expected: "Estimate | None", measured: f
     if expected is None:
         shown.add_row(name, "too few rows", "", f"{measured:.3g}")
         return
-    interval = f"{expected.low:.2g} – {expected.high:.2g}"
+    interval = f"{expected.low:.3g} – {expected.high:.3g}"
     style = "bold green" if "just now" in name else None
     shown.add_row(name, f"{expected.value:.3g}", interval, f"{measured:.3g}", style=style)
