@@ -258,7 +258,8 @@ def _unknown(parties: Sequence[Party], rows: StandIn) -> tuple[str, ...]:
     if not any(of):
         found = ", ".join(sorted(set(rows.owner.tolist()))[:3])
         raise TreatyError(
-            f"`by`: no row of the stand-in is of a party to this treaty; the column has {found}, …"
+            f"`by`: no row of the stand-in is of a party to this treaty; the column has {found}, …: "
+            "leave `by` out, or give rows of the parties"
         )
     names = [party.name for party, count in zip(parties, of, strict=True) if count < 2 * FEWEST_OWN]
     return tuple(name for name in names if name not in rows.exact)

@@ -77,7 +77,10 @@ class Home:
 
     def _whereabouts(self) -> Whereabouts:
         if not self.owner_file.exists():
-            raise TreatyError(f"{self.folder}: nothing has been ratified here yet")
+            raise TreatyError(
+                f"{self.folder}: nothing has been ratified here yet: treaty ratify does that, or give "
+                "the folder in which it was done"
+            )
         return read_plain(Whereabouts, self.owner_file)
 
     def ledger(self) -> DurableLedger:
