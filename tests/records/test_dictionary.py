@@ -202,6 +202,18 @@ def test_a_part_is_whitened_in_as_many_directions_as_the_whole():
     np.testing.assert_allclose(np.abs(x[:, 4]), [away] * 4 + [0.0] * 396, atol=1e-9)
 
 
+def test_a_part_in_which_no_number_varies_is_fitted_all_the_same():
+    terms = DictionaryTerms(standardise="frequency", whiten=True)
+    rows = encode(FEATURES, _switches(40, 4), Counts())
+    rows[10:, 0] = rows[10, 0]
+    whole = fit_dictionary(terms, FEATURES, rows)
+    part = fit_dictionary(terms, FEATURES, rows[10:], whole)
+    x = part.apply(rows)[0]
+    assert np.isfinite(x).all()
+    np.testing.assert_allclose(x[10:, :2], 0.0, atol=1e-12)
+    assert np.ptp(np.linalg.norm(x[:, :2], axis=1)) > 1
+
+
 def test_too_few_rows_and_too_many_components():
     with pytest.raises(TreatyError, match=r"cannot be fitted on 1 public row"):
         _fit(TERMS["pca"], n=1)

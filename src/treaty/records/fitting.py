@@ -210,7 +210,7 @@ def _numbers_whitened(z: FloatArray, features: Mapping[str, Feature]) -> FloatAr
     shrunk = max(float(cast(Any, covariance).ledoit_wolf_shrinkage(rows)), 1 / len(rows))
     values = (1 - shrunk) * np.maximum(values, 0.0) + shrunk * float(values.mean())
     wide = np.zeros((len(numbers), z.shape[1]))
-    wide[:, numbers] = directions / np.sqrt(values)[:, None]
+    wide[:, numbers] = directions / np.sqrt(np.where(values > FLAT**2, values, 1.0))[:, None]
     return np.vstack([wide, np.eye(z.shape[1])[~numeric]])
 
 
