@@ -25,6 +25,8 @@ from treaty.plans import Party
 
 WILD = 5.0
 """How many times the quadratic approximation a measured cost must be before it replaces it."""
+NEAR = 0.1
+"""So far above the best model of the rows themselves a model of others is taken as it is."""
 SUBSETS = 4
 """With so many random sets of rows an owner's own rows are compared."""
 
@@ -97,8 +99,11 @@ def _stage(problem: Problem, parties: Sequence[Party], fold: Fold) -> Stage:
     # The best model of the other half, judged on this one, is off by what its own rows and those
     # of the owners cost; the best of this half would flatter itself far more.
     elsewhere = float(stick.fitness(best_of(problem, other_parts, others.everybody).theta))
-    # Where a few rows decide about it, it may be off far more. No model does better than the best one.
-    tuned = float(stick.fitness(others.everybody.tuned(problem)))
+    # Where a few rows decide about it, it may be off far more. No model does better than the best one;
+    # and none does better here than the best of this half, so that near that there is nothing to mend.
+    tuned = math.inf
+    if elsewhere > (1 + NEAR) * float(stick.best.value):
+        tuned = float(stick.fitness(others.everybody.tuned(problem)))
     off = rows_weighed(other_parts, len(others.everybody)) + (1 - at_hand) / total
     pulls = _pulls(problem, parties, parts, judged, around)
     shares = np.array([party.records / total for party in parties])
