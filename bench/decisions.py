@@ -62,16 +62,19 @@ def decide(seed: int) -> tuple[float, float, float]:
     ridge, theta_max = (0.01, 3.0) if name == "cards" else (2e-5, 1.0)
     problem = Problem(loss, task.domain, ridge, theta_max, task.intercept)
     records = consortium(task, random)
-    risks = {name: risk_of(loss, *task.rows(frame)) for name, frame in records.items()}
-    epsilons = np.exp(random.uniform(np.log(0.1), np.log(30), len(risks)))
+    epsilons = np.exp(random.uniform(np.log(0.1), np.log(30), len(records)))
     parties = tuple(
-        Party(n, r.n, Budget(float(e))) for (n, r), e in zip(risks.items(), epsilons, strict=True)
+        Party(name, len(frame), Budget(float(e)))
+        for (name, frame), e in zip(records.items(), epsilons, strict=True)
     )
     method = str(random.choice(["shrinking-steps", "averaged-subgradient", "one-at-a-time"]))
     T = int(random.choice([3, 5, 10]))
+    plan = Plan(problem, parties, method, T, begin="public")
+    problem = plan.problem  # with its clip in the norm of the mechanism
+    risks = {name: risk_of(problem.loss, *task.rows(frame)) for name, frame in records.items()}
     public = RowRisk(problem.fitness_loss, *task.public_rows)
     surveyed = survey(problem, public)
-    plan = Plan(problem, parties, method, T, begin="public").informed_by(surveyed)
+    plan = plan.informed_by(surveyed)
     rows = StandIn(
         *encoded(task, task.public),
         "public",

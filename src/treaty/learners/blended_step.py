@@ -10,6 +10,8 @@ from treaty.errors import TreatyError
 from treaty.fitness import Problem
 from treaty.fitness.threads import on_one_thread
 from treaty.learners.learner import Brief, Learner
+from treaty.learners.public_view import PublicView
+from treaty.learners.secants import Secants
 from treaty.questions import MeanGradient, Question
 
 MOST_ROUNDS = 100
@@ -35,7 +37,9 @@ class BlendedStep(Learner):
     Over a horizon of T this is done T times. That H is of few public rows blurs an answer the less, the
     nearer θ is: with much noise one question is best, with little of it more. Chance in the owners'
     records and in ḡ₀ is the same in every round, so each is told T times the variance: together they
-    then tell as much as one answer without other noise.
+    then tell as much as one answer without other noise. From the second answer on, answers are compared:
+    where they contradict H, the curvature that they show takes its place (`Secants`), so that a step
+    that went too far is taken back.
 
     For any loss, with public rows at hand.
 
@@ -58,6 +62,10 @@ class BlendedStep(Learner):
     def __init__(self, brief: Brief) -> None:
         super().__init__(brief)
         self.model = brief.begin
+        self._asked: list[FloatArray] = []
+        self._told: list[FloatArray] = []
+        self._mended: list[dict[int, FloatArray]] = []
+        """In every round, by run, what took the place of the blend where answers contradict H."""
 
     @classmethod
     def check(cls, problem: Problem, horizon: int) -> None:
@@ -78,18 +86,25 @@ class BlendedStep(Learner):
 
     def tell(self, bloc: IntArray | int, answer: FloatArray) -> None:
         """Step as far as public and private evidence agree on."""
-        view = self.brief.public
-        assert view is not None
         # On one thread: told the same, it comes to the same model however many cores there are.
         with on_one_thread():
-            # What answers are less because they are asked elsewhere than at θ₀ is known, not learnt.
-            known = (self.model - self.brief.begin) @ (view.bends - view.curvature).T
-            usual = view.answer + known
-            if self.problem.axes is not None:
-                usual = usual @ self.problem.axes
-            step = (answer - usual) @ self._blends[0][self.round - 1].T
-        self.model = self.problem.project(self.model - step)
+            asked, told = np.atleast_2d(self.model), np.atleast_2d(answer)
+            self._asked.append(asked)
+            self._told.append(told)
+            self._mended.append(self._contradicted())
+            off = self._off(asked, told)
+            step = off @ self._blends[0][self.round - 1].T
+            for run, blend in self._mended[-1].items():
+                step[run] = blend @ off[run]
+        self.model = self.problem.project(self.model - step.reshape(self.model.shape))
         self.round += 1
+
+    def _off(self, asked: FloatArray, told: FloatArray) -> FloatArray:
+        """Return by how much answers are not what they would be if θ₀ were the best model."""
+        view = self._view
+        # What answers are less because they are asked elsewhere than at θ₀ is known, not learnt.
+        known = (asked - self.brief.begin) @ (view.bends - view.curvature).T
+        return told - (view.answer + known) @ self._axes
 
     def expected_gain(self, curvature: FloatArray) -> float:
         """Return by how much all steps are expected to lower the mean loss.
@@ -99,29 +114,79 @@ class BlendedStep(Learner):
         Args:
             curvature: H₁, of the mean loss that fitness is measured with.
         """
-        view = self.brief.public
-        assert view is not None
         with on_one_thread():
-            return 0.5 * float(np.sum(curvature * (view.covariance - self._blends[1])))
+            return 0.5 * float(np.sum(curvature * (self._view.covariance - self._blends[1])))
+
+    def _contradicted(self) -> dict[int, FloatArray]:
+        """Return what to blend by in this round, for runs whose answers contradict the public curvature.
+
+        How far θ may be off is then computed once more, with the curvature that answers show, from all
+        steps that were made.
+        """
+        found: dict[int, FloatArray] = {}
+        if self.round == 1:
+            return found
+        for run in range(len(self._asked[0])):
+            error = self._secants.contradiction(
+                [each[run] for each in self._asked], [each[run] for each in self._told]
+            )
+            if error is None:
+                continue
+            bends, left = self._bends + error, self._view.covariance
+            for planned, mended in zip(self._blends[0], self._mended, strict=False):
+                used = mended.get(run, planned)
+                kept = np.eye(len(left)) - used @ bends
+                left = kept @ left @ kept.T + used @ self._blur(left) @ used.T
+            found[run] = self._blended(left, bends)
+        return found
+
+    @cached_property
+    def _secants(self) -> Secants:
+        known_from = self.brief.parameters.get("public_owners")
+        return Secants(self._view, self._axes, self.brief.noise / len(self._axes.T), known_from)
+
+    @property
+    def _view(self) -> PublicView:
+        assert self.brief.public is not None
+        return self.brief.public
+
+    @cached_property
+    def _axes(self) -> FloatArray:
+        axes = self.problem.axes
+        return np.eye(self.problem.dimension) if axes is None else axes
+
+    @cached_property
+    def _bends(self) -> FloatArray:
+        return self._axes.T @ self._view.curvature
 
     @cached_property
     def _blends(self) -> tuple[list[FloatArray], FloatArray]:
         """ΣHᵀ(HΣHᵀ + V)⁻¹ of every round, shapes (p, p) or (p, k), and what is left of Σ at the end."""
-        view, brief = self.brief.public, self.brief
-        assert view is not None
-        bends, left = view.curvature, view.covariance
-        axes = np.eye(len(bends)) if self.problem.axes is None else self.problem.axes
-        bends, length = axes.T @ bends, axes.shape[1]
-        chance = view.scatter / brief.records + view.doubt
-        lasting = brief.noise / length * np.eye(length) + brief.horizon * (axes.T @ chance @ axes)
+        left = self._view.covariance
         blends: list[FloatArray] = []
-        for _ in range(brief.horizon):
-            through = left @ bends.T
-            bending = view.bending(left, brief.parameters.get("public_owners"))
-            total = bends @ through + lasting + axes.T @ bending @ axes
-            total += 1e-12 * float(np.trace(total)) / length * np.eye(length)
-            blend = np.asarray(np.linalg.solve(total, through.T).T, dtype=np.float64)
-            left = left - blend @ through.T
+        for _ in range(self.brief.horizon):
+            blend = self._blended(left, self._bends)
+            left = left - blend @ (left @ self._bends.T).T
             left = 0.5 * (left + left.T)
             blends.append(blend)
         return blends, left
+
+    def _blended(self, left: FloatArray, bends: FloatArray) -> FloatArray:
+        """Return ΣHᵀ(HΣHᵀ + V)⁻¹."""
+        through = left @ bends.T
+        total = bends @ through + self._blur(left)
+        total += 1e-12 * float(np.trace(total)) / len(total) * np.eye(len(total))
+        return np.asarray(np.linalg.solve(total, through.T).T, dtype=np.float64)
+
+    def _blur(self, left: FloatArray) -> FloatArray:
+        """Return V."""
+        bending = self._view.bending(left, self.brief.parameters.get("public_owners"))
+        return self._lasting + self._axes.T @ bending @ self._axes
+
+    @cached_property
+    def _lasting(self) -> FloatArray:
+        """What of V is the same in every round."""
+        brief, view, axes = self.brief, self._view, self._axes
+        length = axes.shape[1]
+        chance = view.scatter / brief.records + view.doubt
+        return brief.noise / length * np.eye(length) + brief.horizon * (axes.T @ chance @ axes)

@@ -62,9 +62,13 @@ class PublicView:
             known_from: from how many rows, if these tell less than their number says: rows of the same
                 owner are alike.
         """
+        return float(np.sum(self.whole * covariance)) / (known_from or self.rows) * self.wide
+
+    @property
+    def wide(self) -> FloatArray:
+        """W, the covariance of one row's share in the error of H(θ − θ*), if tr(HΣ) is 1."""
         size = float(np.trace(self.whole)) / len(self.whole)
-        wide = self.uneven + size * np.eye(len(self.whole))
-        return float(np.sum(self.whole * covariance)) / (known_from or self.rows) * wide
+        return self.uneven + size * np.eye(len(self.whole))
 
 
 def view_of(
