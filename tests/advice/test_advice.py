@@ -206,8 +206,9 @@ def test_targets_out_of_reach_say_what_is_reachable():
     assert found.epsilon_factor is None
     assert found.best == pytest.approx(0.01)
     assert found.best < float(worth.psi(np.ones((1, 2)))[0])
-    with pytest.raises(TreatyError, match="nobody is not a party"):
-        reach(worth, np.ones(2), 0.5, owner="nobody")
+    for target in (0.5, 0.005):
+        with pytest.raises(TreatyError, match="nobody is not a party"):
+            reach(worth, np.ones(2), target, owner="nobody")
     for target in (math.nan, math.inf, -1.0):
         with pytest.raises(TreatyError, match="a target ψ must be a number above 0"):
             reach(worth, np.ones(2), target)

@@ -141,13 +141,14 @@ def test_what_a_plan_has_to_keep_to(folder, monkeypatch, capsys):
 
 def test_a_search_cut_short_says_so(folder, monkeypatch, capsys):
     _draft(monkeypatch, capsys)
-    words = "plan draft.toml --stand-in public.parquet --no-papers"
+    words = "plan draft.toml --stand-in public.parquet --no-papers --delta 1e-6"
     monkeypatch.setattr(planning.time, "monotonic", iter(range(0, 10**9, 100)).__next__)
     code, out, err = _typed(words, monkeypatch, capsys)
     assert code == 0, err
     said = "The search was cut short when 0% of it was done: with more time it may find better settings."
     assert said in " ".join(out.split())
     assert "What each lever brought" not in out
+    assert "δ = 1e-06 was allowed; the plan does without it." in out
     assert f"# {said}" in (folder / "treaty.toml").read_text()
 
 

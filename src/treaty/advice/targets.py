@@ -38,6 +38,8 @@ def reach(worth: Worth, epsilons: FloatArray, target: float, owner: str | None =
     """Solve for what reaches a target ψ with everybody at the table, and for what is in reach."""
     if not (math.isfinite(target) and target > 0):
         raise TreatyError(f"a target ψ must be a number above 0, not {target:g}")
+    if owner is not None:
+        _index(worth, owner)
     best, noise = worth.optimisation, _noise_now(worth)
     if target <= best:
         return Reach(target, None, owner, None, None, None, best)

@@ -107,6 +107,8 @@ def plan(
     _show(found, told, others)
     if auc is not None:
         console.print(f"The public model's AUC on these rows: {auc:.3f}", style="dim")
+    if delta and not any(party.delta for party in found.treaty.parties):
+        console.print(f"δ = {delta:g} was allowed; the plan does without it.", highlight=False)
     console.print(found.verdict(told), style="bold", highlight=False)
     if found.cut_short:
         console.print(found.cut_short, highlight=False)

@@ -173,7 +173,7 @@ class _Worlds:
         if best <= 0:
             raise TreatyError(
                 f"`by`: {len(rows)} rows are too few to tell how owners differ in {problem.dimension} "
-                "columns: give more rows, or leave `by` out"
+                "columns: give several times as many rows, or leave `by` out"
             )
         costs = costs_around(problem, stick.best.theta, weighted(parts))
         models = [optimum(problem, risk) for risk in fast]
