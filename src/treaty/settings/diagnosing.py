@@ -12,7 +12,7 @@ from treaty.records import Counts, Feature, Hats, Number
 from treaty.records.values import as_numbers
 from treaty.settings.expected import Expected
 from treaty.settings.expecting import Judge
-from treaty.settings.levers import Basis, under, with_best_clip
+from treaty.settings.levers import by_frequency, under, with_best_clip
 from treaty.settings.levers.lever import with_features
 from treaty.settings.levers.method import ROOM
 from treaty.terms import Treaty
@@ -88,9 +88,7 @@ def diagnosis(treaty: Treaty, judge: Judge) -> Diagnosis:
     """
     end = time.monotonic() + SECONDS
     told = judge.expected(treaty)
-    best = with_best_clip(
-        next(Basis().options(_blended(_widened(treaty, judge)), judge)).treaty, judge
-    )
+    best = with_best_clip(by_frequency(_blended(_widened(treaty, judge))), judge)
     found: list[Change] = []
     for line, words, changed in _changes(treaty, judge):
         if time.monotonic() > end:
@@ -116,7 +114,7 @@ def _changes(treaty: Treaty, judge: Judge) -> Iterator[tuple[str, str, Treaty]]:
     if treaty.loss.theta_max < ROOM:
         loss = treaty.loss.model_copy(update={"theta_max": ROOM})
         yield "[loss]", f"theta_max = {ROOM:g}", treaty.model_copy(update={"loss": loss})
-    changed = next(Basis().options(treaty, judge)).treaty
+    changed = by_frequency(treaty)
     if changed.dictionary != treaty.dictionary:
         if treaty.loss.clip is not None:
             changed = with_best_clip(changed, judge)[0]

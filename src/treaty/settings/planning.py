@@ -24,9 +24,11 @@ from treaty.settings.levers import (
     Method,
     NoiseKind,
     Option,
+    Radius,
     Rounds,
     Start,
     Weighing,
+    by_frequency,
     under,
     with_best_clip,
 )
@@ -153,6 +155,7 @@ class Limits:
         """Return the levers that may be moved, in the order in which they are tried."""
         found: list[Lever] = [Start()] if "ridge" in self.keep else []
         found += [Bounds(draft), Dates(draft), Categories(draft), Basis()]
+        found += [] if "basis" in self.keep else [Radius()]
         found += [NoiseKind(self.delta), Weighing(), Rounds(self.most_rounds), Axes(), Knots()]
         as_it_is = "rounds" in self.keep or (
             "axes" in self.keep and draft.training.axes is not None
@@ -209,7 +212,7 @@ def planned(treaty: Treaty, judge: Judge, limits: Limits) -> Iterator[Candidate]
         public_owners=judge.owners,
     )
     if "basis" not in limits.keep:
-        begin = next(Basis().options(begin, judge)).treaty
+        begin = by_frequency(begin)
     search = _Search(judge)
     best = search.with_clip(begin)
     yield best

@@ -2,6 +2,7 @@
 
 from treaty.settings.levers.axes import Axes as Axes
 from treaty.settings.levers.basis import Basis as Basis
+from treaty.settings.levers.basis import by_frequency as by_frequency
 from treaty.settings.levers.bounds import Bounds as Bounds
 from treaty.settings.levers.categories import Categories as Categories
 from treaty.settings.levers.clip import with_best_clip as with_best_clip
@@ -13,5 +14,6 @@ from treaty.settings.levers.mechanism import NoiseKind as NoiseKind
 from treaty.settings.levers.method import Method as Method
 from treaty.settings.levers.method import Rounds as Rounds
 from treaty.settings.levers.method import under as under
+from treaty.settings.levers.radius import Radius as Radius
 from treaty.settings.levers.start import Start as Start
 from treaty.settings.levers.weights import Weighing as Weighing

@@ -10,6 +10,8 @@ from treaty.settings.expecting import Judge
 from treaty.settings.levers.lever import Lever, Option
 from treaty.terms import Treaty
 
+BY_FREQUENCY = DictionaryTerms(standardise="frequency", norm="l1")
+
 
 class Basis(Lever):
     """Columns scaled by frequency and not centred; numbers whitened beside them; or all whitened."""
@@ -20,7 +22,8 @@ class Basis(Lever):
 
     def options(self, treaty: Treaty, judge: Judge) -> Iterator[Option]:
         """Return columns by frequency, then with numbers whitened, then all of them whitened."""
-        terms = DictionaryTerms(standardise="frequency", norm="l1")
+        share = treaty.dictionary.radius_quantile
+        terms = BY_FREQUENCY.model_copy(update={"radius_quantile": share})
         yield Option(_with(treaty, terms), "by frequency")
         features = judge.fitted(treaty).features
         if sum(number for feature in features.values() for number in feature.numeric) > 1:
@@ -33,8 +36,14 @@ class Basis(Lever):
             components=varying(encode(features, judge.rows, Counts())),
             whiten=True,
             norm="l1" if treaty.training.mechanism == "laplace" else "l2",
+            radius_quantile=share,
         )
         yield Option(_with(treaty, whole), f"whitened, {whole.components} components")
+
+
+def by_frequency(treaty: Treaty) -> Treaty:
+    """Return a treaty with columns by frequency and nothing else."""
+    return _with(treaty, BY_FREQUENCY)
 
 
 def _with(treaty: Treaty, terms: DictionaryTerms) -> Treaty:

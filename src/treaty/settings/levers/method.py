@@ -46,7 +46,9 @@ class Method(Lever):
         self._moments, self._most = moments, most
 
     def options(self, treaty: Treaty, judge: Judge) -> Iterator[Option]:
-        """Return the treaty as it is, then one noised statistic, or many short steps."""
+        """Return questions at the public model, then one noised statistic, or many short steps."""
+        if treaty.training.method == OneShot.name:  # its columns may be good for questions as well
+            treaty = under(treaty, BlendedStep.name, self._most, public_owners=judge.owners)
         yield Option(treaty, "questions at the public model")
         if math.isinf(judge.surveyed(treaty).problem.fitness_loss.curvature_bound):
             for steps in STEPS:
