@@ -70,6 +70,9 @@ def draws(seed: int) -> Iterator[Draw]:
             later = mixed[few : few + HELD_OUT]
             held = mixed[few + HELD_OUT : few + HELD_OUT + HELD]
             public = mixed[:few].drop("owner")
+            if public[rows.target].n_unique() < 2:
+                print(f"{name}, {few}, draw {seed}: all public rows have the same label; left out")
+                continue
             yield Draw(f"{name}, {few}", rows.target, public, _by(held, "owner"), later)
     exams = pl.read_parquet(SHARED / "school.parquet")
     exams = exams.with_columns(school=pl.col("school").cast(pl.String))

@@ -10,8 +10,9 @@ from treaty.learners.averaged_subgradient import AveragedSubgradient
 from treaty.learners.blended_step import BlendedStep
 from treaty.learners.one_at_a_time import OneAtATime
 from treaty.learners.one_shot import OneShot
-from treaty.records import DictionaryTerms
-from treaty.records.fitting import encoded_columns
+from treaty.records import Counts, DictionaryTerms
+from treaty.records.encoder import encode
+from treaty.records.fitting import encoded_columns, varying
 from treaty.settings.expecting import Judge
 from treaty.settings.levers.lever import Lever, Option
 from treaty.terms import Treaty
@@ -62,8 +63,10 @@ class Method(Lever):
                     )
                     changed = treaty.model_copy(update={"training": training})
                     yield Option(changed, f"{steps} short steps")
-        width = len(encoded_columns(judge.fitted(treaty).features))
-        if self._moments and treaty.loss.name == "squared" and width <= MOST_MOMENTS:
+        features = judge.fitted(treaty).features
+        few = len(encoded_columns(features)) <= MOST_MOMENTS
+        if self._moments and treaty.loss.name == "squared" and few:
+            width = varying(encode(features, judge.rows, Counts()))
             yield Option(_with_moments(treaty, width), "one noised statistic")
 
 
