@@ -141,46 +141,6 @@ def test_a_bent_target_takes_hats_and_a_straight_one_does_not():
     assert isinstance(straight.treaty.features["a"], Number)
 
 
-@pytest.mark.parametrize("saturated", [True, False])
-def test_records_far_out_are_moved_in_where_that_lowers_the_error_and_only_there(saturated):
-    """A number with long tails; what is predicted either stops rising with it, or goes on."""
-
-    def drawn(n, seed):
-        random = np.random.default_rng(seed)
-        rows = _rows(n, seed, noise=0.3)
-        a = np.clip(random.standard_t(1.5, n), -200, 200)
-        y = np.clip(a, -1, 1) if saturated else 0.2 * a
-        y = y - rows["b"].to_numpy() + 0.3 * random.standard_normal(n)
-        return rows.with_columns(a=pl.Series(a), y=pl.Series(y))
-
-    document = _draft().model_dump(mode="json")
-    document["features"]["a"]["bounds"] = [-200, 200]
-    document["target"]["bounds"] = [-50, 50]
-    document = t.Treaty.model_validate(document)
-    judge = _judge(drawn(2_000, 1))
-    limits = planning.Limits(keep=frozenset({"knots", "categories", "bounds"}))
-    *_, best = planning.planned(document, judge, limits)
-    share = best.treaty.dictionary.radius_quantile
-    assert (share is not None) == saturated
-    if share is not None:
-        words = planned_text(best, judge.foreseen(best.treaty), judge.in_place(best.treaty), 2_000)
-        line = next(line for line in words.splitlines() if line.startswith("radius_quantile"))
-        assert line.startswith(
-            f"radius_quantile = {share:g}  # none longer than {100 * share:g}% of"
-        )
-    # And as moved in as that, records that nobody has seen are told better, or no worse.
-    plain = best.treaty.dictionary.model_copy(update={"radius_quantile": None})
-    errors = []
-    for dictionary in (best.treaty.dictionary, plain):
-        treaty = best.treaty.model_copy(update={"dictionary": dictionary})
-        settled, later = judge.in_place(treaty), drawn(20_000, 2)
-        theta = judge.surveyed(treaty).model("tuned").theta
-        centre, scale = settled.target.scaling
-        off = centre + scale * encoder_of(settled).x(later) @ theta - later["y"].to_numpy()
-        errors.append(np.mean(off**2))
-    assert errors[0] < 0.9 * errors[1] if saturated else errors[0] == errors[1]
-
-
 def test_the_columns_of_a_noised_statistic_are_tried_with_questions_as_well():
     """What these columns do for the public model is nothing that the statistic does."""
     judge = _judge(_rows(1_000, 3))

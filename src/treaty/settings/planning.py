@@ -24,7 +24,6 @@ from treaty.settings.levers import (
     Method,
     NoiseKind,
     Option,
-    Radius,
     Rounds,
     Start,
     Weighing,
@@ -155,7 +154,6 @@ class Limits:
         """Return the levers that may be moved, in the order in which they are tried."""
         found: list[Lever] = [Start()] if "ridge" in self.keep else []
         found += [Bounds(draft), Dates(draft), Categories(draft), Basis()]
-        found += [] if "basis" in self.keep else [Radius()]
         found += [NoiseKind(self.delta), Weighing(), Rounds(self.most_rounds), Axes(), Knots()]
         as_it_is = "rounds" in self.keep or (
             "axes" in self.keep and draft.training.axes is not None

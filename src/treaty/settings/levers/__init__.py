@@ -14,6 +14,5 @@ from treaty.settings.levers.mechanism import NoiseKind as NoiseKind
 from treaty.settings.levers.method import Method as Method
 from treaty.settings.levers.method import Rounds as Rounds
 from treaty.settings.levers.method import under as under
-from treaty.settings.levers.radius import Radius as Radius
 from treaty.settings.levers.start import Start as Start
 from treaty.settings.levers.weights import Weighing as Weighing
