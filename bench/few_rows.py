@@ -70,8 +70,9 @@ def draws(seed: int) -> Iterator[Draw]:
             later = mixed[few : few + HELD_OUT]
             held = mixed[few + HELD_OUT : few + HELD_OUT + HELD]
             public = mixed[:few].drop("owner")
-            if public[rows.target].n_unique() < 2:
-                print(f"{name}, {few}, draw {seed}: all public rows have the same label; left out")
+            counts = public[rows.target].value_counts()["count"].to_list()
+            if rows.labels and (len(counts) < 2 or min(counts) < 2):
+                print(f"{name}, {few}, draw {seed}: not two rows with either label; left out")
                 continue
             yield Draw(f"{name}, {few}", rows.target, public, _by(held, "owner"), later)
     exams = pl.read_parquet(SHARED / "school.parquet")

@@ -559,12 +559,41 @@ def test_a_constant_guess_is_one_of_the_rivals():
     assert _judge(labels).constant(treaty) == pytest.approx(entropy, rel=0.2)
 
 
-def test_public_rows_with_one_label_are_told():
-    rows = _rows(100, 3).with_columns(y=pl.lit(-1.0))
+def _labelled(few: int):
+    """A draft for labels, and public rows of which so few have the rarer one, the last ones."""
+    rows = _rows(100, 3)
+    labels = ["no"] * (len(rows) - few) + ["yes"] * few
     plain = _draft().model_dump(mode="json")
-    plain["target"] = {"column": "y"}
+    plain["target"] = {"column": "y", "labels": ["no", "yes"]}
     plain["loss"]["name"] = "logistic"
-    with pytest.raises(
-        TreatyError, match=r"all public rows have the same y.*give public rows with both"
-    ):
-        _last(loads(t.terms.dumps(type(_draft()).model_validate(plain))), rows)
+    return t.Treaty.model_validate(plain), rows.with_columns(y=pl.Series(labels))
+
+
+@pytest.mark.parametrize(
+    ("few", "says"),
+    [
+        (0, "all public rows have the same y.*give public rows with both"),
+        (1, "only one public row has another y than all others.*give more public rows"),
+    ],
+)
+def test_public_rows_with_next_to_one_label_are_told(few, says):
+    document, rows = _labelled(few)
+    with pytest.raises(TreatyError, match=says):
+        _last(document, rows)
+
+
+@pytest.mark.parametrize("few", [3, 9, 10, 20])
+def test_how_long_gradients_of_a_rare_label_are_is_told_by_its_rows_or_by_all(few):
+    """A gradient of the logistic loss is as long as the row, times the chance of the other label."""
+    document, rows = _labelled(few)
+    judge = _judge(rows)
+    treaty = under(document, "blended-step", 1)
+    sizes, rarer = judge.gradient_sizes(treaty)
+    x = encoder_of(judge.in_place(treaty)).x(rows)
+    wrong = 1 / (1 + np.exp(x @ judge.surveyed(treaty).tuned.theta))
+    long = wrong * np.abs(x).sum(axis=1)
+    np.testing.assert_allclose(sizes[-few:], long[-few:], rtol=1e-9)
+    np.testing.assert_allclose(rarer, long if few < 10 else long[-few:], rtol=1e-9)
+    # Nine in ten of these at least are left as they are.
+    clipped, _ = with_best_clip(treaty, judge)
+    assert np.mean(rarer <= clipped.loss.clip * (1 + 1e-2)) >= 0.9

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from treaty.adaptation import OwnRecords, alone
-from treaty.arrays import BoolArray, FloatArray, IntArray
+from treaty.arrays import FloatArray, IntArray
 from treaty.errors import TreatyError
 from treaty.fitness import Problem, RowRisk, optimum
 from treaty.fitness.curvature import curvature_of
@@ -37,6 +37,8 @@ GLIMPSED = 2
 """A way that is clearly worse on so many of these parts is not judged on the others."""
 FEWEST = 50
 """So many public rows are needed to choose anything by them."""
+FEWEST_OF_LABEL = 10
+"""Of fewer rows of a label nobody can say how long nine in ten of their gradients are."""
 FEWEST_OWNERS = 3
 """So many owners are needed where rows of some are to tell about others."""
 TINY = 1e-12
@@ -180,27 +182,37 @@ class Judge:
             # Models that judge are of fewer rows than the public model: their excess is larger.
             return Expected(losses - excess / (self.parts - 1), gain, treaty.target.bounds is None)
 
-    def gradient_sizes(self, treaty: Treaty) -> tuple[FloatArray, BoolArray]:
+    def gradient_sizes(self, treaty: Treaty) -> tuple[FloatArray, FloatArray | None]:
         """Return the norm of every public row's gradient at the public model, as the noise counts it.
 
-        Beside it: which rows have the rarer label, or all of them where numbers are predicted.
+        Beside it those of the rarer label, where labels are predicted: of so few rows that next to
+        nothing is known of them, what all rows would have with that label.
         """
         found, rows = self.surveyed(treaty), self._encoded(treaty)
         plan = plan_of(self.in_place(treaty))
-        theta = found.model(_about(treaty)).theta
-        slopes = found.problem.fitness_loss.slope(scores(rows.x, theta), rows.y)
+        score = scores(rows.x, found.model(_about(treaty)).theta)
         axes = plan.problem.axes
         asked = rows.x if axes is None else scores(rows.x, axes)
-        sizes = absolute(asked) if plan.mechanism.norm == "l1" else euclidean(asked)
-        rarer = np.ones(rows.n, dtype=np.bool_)
-        if found.problem.fitness_loss.labels:
-            rarer = rows.y == (1.0 if np.sum(rows.y > 0) <= rows.n / 2 else -1.0)
-            if not rarer.any():
-                raise TreatyError(
-                    f"all public rows have the same {treaty.target.column}, so nothing can be chosen by "
-                    "them: give public rows with both labels"
-                )
-        return np.abs(slopes) * sizes, rarer
+        lengths = absolute(asked) if plan.mechanism.norm == "l1" else euclidean(asked)
+        loss = found.problem.fitness_loss
+        sizes = np.abs(loss.slope(score, rows.y)) * lengths
+        if not loss.labels:
+            return sizes, None
+        label = 1.0 if np.sum(rows.y > 0) <= rows.n / 2 else -1.0
+        rarer = rows.y == label
+        if not rarer.any():
+            raise TreatyError(
+                f"all public rows have the same {treaty.target.column}, so nothing can be chosen by "
+                "them: give public rows with both labels"
+            )
+        if np.sum(rarer) == 1:
+            raise TreatyError(
+                f"only one public row has another {treaty.target.column} than all others, so nothing "
+                "can be chosen by them: give more public rows"
+            )
+        if np.sum(rarer) >= FEWEST_OF_LABEL:
+            return sizes, sizes[rarer]
+        return sizes, np.abs(loss.slope(score, np.full_like(rows.y, label))) * lengths
 
     def surveyed(self, treaty: Treaty) -> Survey:
         """Return what all public rows tell a learner."""

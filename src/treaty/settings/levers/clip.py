@@ -21,8 +21,8 @@ def with_best_clip(treaty: Treaty, judge: Judge) -> tuple[Treaty, float]:
         return treaty, 1.0
     sizes, rarer = judge.gradient_sizes(treaty)
     best: tuple[float, Treaty, float] | None = None
-    for share in (q for q in QUANTILES if rarer.all() or q >= OF_THE_RARER):
-        clip = float(f"{float(np.quantile(sizes[rarer], share)):.3g}")
+    for share in (q for q in QUANTILES if rarer is None or q >= OF_THE_RARER):
+        clip = float(f"{float(np.quantile(sizes if rarer is None else rarer, share)):.3g}")
         if clip <= 0:
             continue
         changed = treaty.model_copy(update={"loss": treaty.loss.model_copy(update={"clip": clip})})
