@@ -9,6 +9,7 @@ from treaty.arrays import FloatArray, IntArray
 from treaty.errors import TreatyError
 from treaty.fitness import Problem
 from treaty.fitness.threads import on_one_thread
+from treaty.learners.guard import Guard
 from treaty.learners.learner import Brief, Learner
 from treaty.learners.public_view import PublicView
 from treaty.learners.secants import Secants
@@ -38,8 +39,8 @@ class BlendedStep(Learner):
     nearer θ is: with much noise one question is best, with little of it more. Chance in the owners'
     records and in ḡ₀ is the same in every round, so each is told T times the variance: together they
     then tell as much as one answer without other noise. From the second answer on, answers are compared:
-    where they contradict H, the curvature that they show takes its place (`Secants`), so that a step
-    that went too far is taken back.
+    where they contradict H, the curvature that they show takes its place (`Secants`); where they say
+    that a model is worse than one before, the step to it is taken back (`Guard`).
 
     For any loss, with public rows at hand.
 
@@ -96,7 +97,11 @@ class BlendedStep(Learner):
             step = off @ self._blends[0][self.round - 1].T
             for run, blend in self._mended[-1].items():
                 step[run] = blend @ off[run]
-        self.model = self.problem.project(self.model - step.reshape(self.model.shape))
+            moved = asked - step
+            for run, guard in enumerate(self._guards):
+                last = self.round == self.rounds
+                moved[run] = guard.next(asked[run], off[run], step[run], last=last)
+        self.model = self.problem.project(moved).reshape(self.model.shape)
         self.round += 1
 
     def _off(self, asked: FloatArray, told: FloatArray) -> FloatArray:
@@ -121,7 +126,7 @@ class BlendedStep(Learner):
         """Return what to blend by in this round, for runs whose answers contradict the public curvature.
 
         How far θ may be off is then computed once more, with the curvature that answers show, from all
-        steps that were made.
+        steps that were made; after a step that was taken back it is as far as at first.
         """
         found: dict[int, FloatArray] = {}
         if self.round == 1:
@@ -133,12 +138,24 @@ class BlendedStep(Learner):
             if error is None:
                 continue
             bends, left = self._bends + error, self._view.covariance
-            for planned, mended in zip(self._blends[0], self._mended, strict=False):
+            steps = zip(self._blends[0], self._mended, strict=False)
+            for planned, mended in () if self._turned(run) else steps:
                 used = mended.get(run, planned)
                 kept = np.eye(len(left)) - used @ bends
                 left = kept @ left @ kept.T + used @ self._blur(left) @ used.T
             found[run] = self._blended(left, bends)
         return found
+
+    def _turned(self, run: int) -> bool:
+        return bool(self._guards) and self._guards[run].has_turned
+
+    @cached_property
+    def _guards(self) -> list[Guard]:
+        """One for every run; none along axes, where answers do not tell how the loss changes."""
+        if self.problem.axes is not None:
+            return []
+        noise = self.brief.noise / self.problem.dimension
+        return [Guard(noise, self._view.whole) for _ in np.atleast_2d(self.model)]
 
     @cached_property
     def _secants(self) -> Secants:
