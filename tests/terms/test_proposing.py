@@ -44,7 +44,18 @@ def test_identifiers_are_no_features(values, name):
     assert "like an identifier" in _proposed(values, name).note
 
 
-@pytest.mark.parametrize("values", [RANDOM.integers(0, 500, N).tolist(), RANDOM.random(N).tolist()])
+AMOUNTS = np.cumsum(1 + (RANDOM.pareto(1.5, N) * 100).astype(int)) ** 2
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        RANDOM.integers(0, 500, N).tolist(),
+        RANDOM.random(N).tolist(),
+        RANDOM.permutation(AMOUNTS).tolist(),  # all different, most of them small
+        [str(amount) for amount in RANDOM.permutation(AMOUNTS)],
+    ],
+)
 def test_numbers_are(values):
     assert isinstance(_proposed(values).feature, Number)
 

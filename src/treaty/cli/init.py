@@ -115,6 +115,12 @@ def init(
         notes.append(
             "records: of every party, how many of these rows are its: give the owners' own with --data"
         )
+    single = [name for name, number in (owners or {}).items() if number < 2]
+    if single:
+        notes.append(
+            f"{', '.join(single)}: one record is too few to take part, for its mean is that record: "
+            "leave this party out"
+        )
     if strangers:
         notes.append(
             f"{by}: the public rows are of none of the parties: planned for owners that differ"
@@ -140,7 +146,7 @@ def init(
                     f"{', '.join(dropped)}: left out: {why}", style="dim", highlight=False
                 )
         except TreatyError as error:
-            not_planned = f" (not planned: {error})"
+            not_planned = str(error)
     if as_json:
         print_json(
             {
@@ -156,9 +162,14 @@ def init(
         return
     if verdict:
         console.print(verdict, style="bold", highlight=False)
-    console.print(
-        f"wrote {out}: read it, correct the bounds, set every party's epsilon{not_planned}"
-    )
+    console.print(f"wrote {out}: read it, correct the bounds, set every party's epsilon")
+    if not_planned:
+        console.print(
+            f"Its settings are not planned: {not_planned}. As they stand they may well do worse than "
+            "the public rows alone: ask treaty forecast before any ε is spent.",
+            style="bold",
+            highlight=False,
+        )
 
 
 def _strangers(public: "Source", by: str, parties: Mapping[str, int]) -> bool:

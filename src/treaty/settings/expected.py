@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 
 from treaty.arrays import FloatArray
 
+FEWEST_SHARE = 0.5
+"""What a model of fewer records than that share of the public rows lacks is not told by these."""
 NORMAL = 1.645
 """Of a normal variable 90% lie within so many standard deviations."""
 
@@ -20,12 +22,16 @@ class Expected:
         labels: whether these are log losses.
         spread: the standard deviation of what the public model costs on a record, if it is known from
             more rows than these: in a few of them there may be none of the longest errors.
+        excess: by how much the public model's mean loss lies above that of the best one.
+        rows: of how many rows that model is; 0 if these do not tell about owners' own models.
     """
 
     public: FloatArray
     gain: float
     labels: bool
     spread: float = 0.0
+    excess: float = 0.0
+    rows: int = 0
 
     @property
     def loss(self) -> float:
@@ -54,6 +60,16 @@ class Expected:
         """That of the public model."""
         mean = float(self.public.mean())
         return mean if self.labels else math.sqrt(mean)
+
+    def alone(self, records: float) -> float | None:
+        """Return the error of a model of so many records of one owner, if owners are all alike.
+
+        What the public model lacks is chance in its rows, and goes as one over their number. None if
+        the rows do not tell, or tell nothing of so few records.
+        """
+        if records < self.rows * FEWEST_SHARE or not self.rows:
+            return None
+        return replace(self, gain=self.excess * (1 - self.rows / records)).error
 
     def above(self, other: "Expected") -> tuple[float, float]:
         """Return by how much its loss lies above another's on the same rows, and the standard error."""

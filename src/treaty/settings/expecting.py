@@ -132,12 +132,21 @@ class Judge:
     def foreseen(self, treaty: Treaty) -> Expected:
         """Return what `expected` does on rows by which nothing was chosen: a forecast of what is found.
 
-        Where rows are of so few owners that none of them can be set aside, on all rows.
+        Where rows are of so few owners that none of them can be set aside, on all rows. The gain was
+        told of all rows: where those set aside are easier, there is as much less to be gained.
         """
         told = self._expected(treaty, self._set_aside)
         with on_one_thread():
             every = np.concatenate([self._held_out(treaty, part) for part in range(self.parts)])
-        return replace(told, spread=float(every.std(ddof=1)))
+            aside = np.concatenate([self._held_out(treaty, part) for part in self._set_aside])
+        easier = float(aside.mean()) / max(float(every.mean()), TINY)
+        return replace(
+            told,
+            gain=told.gain * easier,
+            spread=float(every.std(ddof=1)),
+            excess=self._gained(treaty)[1] * easier,
+            rows=0 if self.owners else len(self.rows),
+        )
 
     def constant(self, treaty: Treaty) -> float | None:
         """Return the error on the rows of `foreseen` of the best constant guess by all other rows.
@@ -158,17 +167,23 @@ class Judge:
         return float(np.mean(Logistic().value(np.full(int(judged.sum()), odds), labels[judged])))
 
     def auc(self, treaty: Treaty) -> float | None:
-        """Return the AUC of the public model on the rows of `foreseen`, where labels are predicted."""
+        """Return the AUC of the public model on the rows of `foreseen`, where labels are predicted.
+
+        On all rows, each under a model made without it, where few of these have the rarer label.
+        """
         if treaty.target.bounds is not None:
             return None
-        losses = np.concatenate([self._held_out(treaty, part) for part in self._set_aside])
         column = self.rows[treaty.target.column]
-        labels = np.concatenate(
-            [
-                treaty.target.encode(column.filter(pl.Series(self._part == part)), Counts())
-                for part in self._set_aside
-            ]
-        )
+        labels = [
+            treaty.target.encode(column.filter(pl.Series(self._part == part)), Counts())
+            for part in range(self.parts)
+        ]
+        parts = list(self._set_aside)
+        aside = np.concatenate([labels[part] for part in parts])
+        if min(np.sum(aside > 0), np.sum(aside < 0)) < FEWEST_OF_LABEL:
+            parts = list(range(self.parts))
+        labels = np.concatenate([labels[part] for part in parts])
+        losses = np.concatenate([self._held_out(treaty, part) for part in parts])
         # The score that a log loss, or a hinge loss, is that of.
         margins = 1.0 - losses
         if treaty.loss.name == "logistic":

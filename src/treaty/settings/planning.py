@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import numpy as np
+
 from treaty.errors import TreatyError
 from treaty.gains import WORTHWHILE
 from treaty.learners.blended_step import BlendedStep
@@ -111,7 +113,19 @@ class Candidate:
         lower = 1 - told.error / told.public_error
         what = "log loss" if told.labels else "error"
         less = "" if lower >= WORTHWHILE else ": hardly worth any ε"
-        return f"Training together is expected to lower the {what} by {100 * lower:.2g}%{less}."
+        said = f"Training together is expected to lower the {what} by {100 * lower:.2g}%{less}."
+        alone = told.alone(self.typical_records)
+        if alone is None or alone > told.error:
+            return said
+        return (
+            f"{said} But a typical owner's own model, of {self.typical_records:,} records, may be "
+            "better still: ask treaty forecast."
+        )
+
+    @property
+    def typical_records(self) -> int:
+        """How many records half of the owners have, or more."""
+        return int(np.median([party.records for party in self.treaty.parties]))
 
 
 @dataclass(frozen=True)

@@ -36,10 +36,12 @@ def rivals(found: Candidate, judge: Judge) -> list[Rival]:
     """Return what else could be done, on rows by which nothing was chosen."""
     treaty = found.treaty
     curated, open_ = (judge.foreseen(t) for t in (under_a_curator(treaty), _without_noise(treaty)))
-    constant = judge.constant(treaty)
+    constant, told = judge.constant(treaty), judge.foreseen(treaty)
+    alone = told.alone(found.typical_records)
     return [
-        Rival("the public rows only", judge.foreseen(treaty).public_error),
+        Rival("the public rows only", told.public_error),
         *([] if constant is None else [Rival("a constant guess", constant)]),
+        *([] if alone is None else [Rival("a typical owner alone, if all are alike", alone)]),
         Rival("one trusted curator at the smallest ε", curated.error),
         Rival("all records in one place, no privacy", open_.error),
     ]

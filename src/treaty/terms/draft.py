@@ -162,6 +162,11 @@ def _target(source: Source, values: pl.Series) -> Target:
         )
     if labels is not None:
         return Target(column=values.name, labels=(labels[0], labels[1]))
+    if not values.dtype.is_nested() and values.n_unique() < 2:
+        raise TreatyError(
+            f'{source.label}: column "{values.name}" cannot be predicted: it is the same in every row, '
+            f"{values[0]}; give rows in which it varies, or name another with `target`"
+        )
     try:
         if values.dtype.is_nested() or values.dtype.is_temporal():
             raise TreatyError(
@@ -181,11 +186,6 @@ def _target(source: Source, values: pl.Series) -> Target:
             f"{source.label}: what is predicted must be a number, or one of two labels ({error}); name "
             "another column with `target`"
         ) from error
-    if len(np.unique(numbers)) < 2:
-        raise TreatyError(
-            f'{source.label}: column "{values.name}" cannot be predicted: it is the same in every row; '
-            "name another with `target`"
-        )
     return Target(column=values.name, bounds=outward(numbers[np.isfinite(numbers)]))
 
 

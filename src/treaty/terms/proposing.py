@@ -24,7 +24,9 @@ REACH = 3.0
 STRAY = 0.1
 """Up to this share of texts among numbers, or among dates, are strays."""
 FEWEST_IDENTIFIED = 200
-"""From so many rows on, whole numbers that are all different are taken for identifiers."""
+"""From so many rows on, whole numbers that all differ and lie evenly are taken for identifiers."""
+EVENLY = 0.15
+"""Numbers lie evenly if no share of them is so much more, or less, than that of their range."""
 FORMATS = ("%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%Y/%m/%d", "%d %b %Y", "%d %B %Y")
 DAY_FIRST = ("%d/%m/%Y", "%d/%m/%Y %H:%M", "%d/%m/%Y %H:%M:%S", "%d-%m-%Y", "%d/%m/%y")
 MONTH_FIRST = ("%m/%d/%Y", "%m/%d/%Y %H:%M", "%m/%d/%Y %H:%M:%S", "%m-%d-%Y", "%m/%d/%y")
@@ -144,7 +146,19 @@ def _identifies(values: pl.Series, distinct: int) -> bool:
     )
     if named and there >= 20 and distinct > 0.9 * there:
         return True
-    return whole and distinct == there and there >= FEWEST_IDENTIFIED
+    if not (whole and distinct == there and there >= FEWEST_IDENTIFIED):
+        return False
+    return _evenly(values.drop_nulls().cast(pl.String).str.strip_chars().cast(pl.Float64))
+
+
+def _evenly(values: pl.Series) -> bool:
+    """Whether numbers lie evenly between the first and the last, as those that are given out do.
+
+    Amounts of money may all be different, too, but most of them are small.
+    """
+    numbers = np.sort(values.to_numpy())
+    along = (numbers - numbers[0]) / (numbers[-1] - numbers[0])
+    return bool(np.abs(along - np.linspace(0, 1, len(along))).max() < EVENLY)
 
 
 def _numbers(values: pl.Series) -> tuple[FloatArray | None, str]:
