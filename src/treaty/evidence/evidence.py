@@ -93,8 +93,8 @@ class Evidence:
             raise TreatyError("`stand_in` and `generate` exclude each other")
         if stand_in is None and not generate:
             raise TreatyError(
-                "a forecast needs rows to stand in for the records: give a file or a table of them, "
-                "or Evidence(generate=True), which makes them up from the treaty's bounds alone"
+                "a forecast needs rows to stand in for the records: give some with `stand_in`, "
+                "or let `generate` make them up from the treaty's bounds alone"
             )
         if public_rows is not None and public_rows < 1:
             raise TreatyError(f"`public_rows` must be at least 1, not {public_rows}")
