@@ -353,6 +353,9 @@ def test_what_an_owner_has_alone_by_hand():
     said = found.verdict(told)
     assert said.startswith("Training together is expected to lower the error by 7.8%.")
     assert said.endswith("own model, of 5,000 records, may be better still: ask treaty forecast.")
+    assert "too few to tell that well" not in said
+    wide = Expected(told.public, 1.5, False, spread=8.0, excess=2.0, rows=100)  # 0 to 4.2
+    assert "by 7.8%. The public rows are too few to tell that well. But" in found.verdict(wide)
     noble = Expected(told.public, 1.99, False, excess=2.0, rows=100)
     assert "typical" not in planning.Candidate(_draft(), noble, 0.9).verdict(noble)
 

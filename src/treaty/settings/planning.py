@@ -42,6 +42,8 @@ CLEARLY = 3.0
 OF_LABELS = 2.0
 """Where labels are predicted, so many standard errors are chance: where one label is rare, most of a
 log loss is that of a few records, and the lowest of many expected losses suits these few."""
+UNSURE = 2.0
+"""With an interval whose end is so many times its beginning, next to nothing is known of an error."""
 PASSES = 2
 """How often every lever is tried: what is best for one depends on the others."""
 
@@ -114,6 +116,9 @@ class Candidate:
         what = "log loss" if told.labels else "error"
         less = "" if lower >= WORTHWHILE else ": hardly worth any ε"
         said = f"Training together is expected to lower the {what} by {100 * lower:.2g}%{less}."
+        low, high = told.interval
+        if high > UNSURE * low:
+            said += " The public rows are too few to tell that well."
         alone = told.alone(self.typical_records)
         if alone is None or alone > told.error:
             return said
