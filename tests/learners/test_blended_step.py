@@ -335,3 +335,32 @@ def _heavy(n: int, seed: int):
     random = np.random.default_rng(seed)
     x = np.column_stack([random.uniform(-0.5, 0.5, (n, 3)), np.ones(n)])
     return x, x @ np.array([1.0, -1.0, 0.5, 0.2]) + 0.1 * random.standard_t(3, n)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 100.0])
+def test_what_few_public_rows_cannot_tell_from_nothing_may_still_be_learnt(epsilon):
+    """Cross-validation on 30 of them often finds no ridge strong enough; owners' records know better."""
+    loss, held = Logistic(), 0
+    treaty = plan(
+        loss, "blended-step", n=4000, horizon=1, epsilon=epsilon, ridge=1e-6, begin="tuned"
+    )
+    owners = [_population(4000, seed, labels=True) for seed in range(3)]
+    data = {f"owner {i}": risk_of(treaty.problem.loss, *each) for i, each in enumerate(owners)}
+    before, after = [], []
+    for seed in range(40):
+        rows = RowRisk(treaty.problem.fitness_loss, *_population(30, 700 + seed, labels=True))
+        surveyed = survey(treaty.problem, rows)
+        theta = surveyed.tuned.theta
+        if np.abs(theta[:3]).max() > 1e-6:
+            continue
+        held += 1
+        # A constant, and as unsure of all else as of a model with a ridge as strong as the rows.
+        view = surveyed.view("tuned")
+        chance = np.diag(view.covariance)[:3] * np.diag(view.whole)[:3] * 30
+        assert np.all(chance > 0.2)
+        informed = treaty.informed_by(surveyed)
+        reached = simulate(informed, data, runs=3)
+        before.append(float(reached.yardstick.relative(informed.start)))
+        after.append(reached.mean)
+    assert held >= 5
+    assert np.mean(after) < 0.7 * np.mean(before)

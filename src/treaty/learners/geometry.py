@@ -66,7 +66,8 @@ class Tuned:
 
     Args:
         theta: the model.
-        pull: the matrix K of ½(θ − a)ᵀK(θ − a).
+        pull: the matrix K of ½(θ − a)ᵀK(θ − a); of a model that is held at a, the curvature of the rows:
+            what cross-validation on them cannot tell from nothing may be as large as chance in them.
     """
 
     theta: FloatArray
@@ -104,7 +105,9 @@ class Survey:
         # On one thread: whoever has the same rows comes to the same model, however many cores there are.
         with on_one_thread():
             found = alone(OwnRecords(self.problem, rows.x, rows.y, PARTS))
-        return Tuned(found.theta, found.pull)
+        return Tuned(
+            found.theta, found.pull if math.isfinite(found.strength) else found.metric.matrix
+        )
 
     def under(self, problem: Problem) -> "Survey":
         """Return what the same rows tell about a problem that differs in its clip alone."""
