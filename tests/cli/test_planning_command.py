@@ -91,7 +91,10 @@ def test_too_few_rows_to_plan_leave_a_draft(folder, monkeypatch, capsys):
     pl.read_parquet("public.parquet").head(30).write_parquet("few.parquet")
     code, out, _ = _typed("init few.parquet --public --target y --out d.toml", monkeypatch, capsys)
     assert code == 0
-    assert "30 rows are too few to choose settings by" in " ".join(out.split())
+    said = " ".join(out.split())
+    assert "Its settings are not planned: " in said
+    assert "30 rows are too few to choose settings by" in said
+    assert "ask treaty forecast before any ε is spent" in said
     assert t.load("d.toml").training.method == "averaged-subgradient"
 
 

@@ -663,3 +663,15 @@ def test_how_long_gradients_of_a_rare_label_are_is_told_by_its_rows_or_by_all(fe
     # Nine in ten of these at least are left as they are.
     clipped, _ = with_best_clip(treaty, judge)
     assert np.mean(rarer <= clipped.loss.clip * (1 + 1e-2)) >= 0.9
+
+
+def test_auc_is_told_on_all_rows_where_few_of_those_set_aside_have_the_rarer_label():
+    document, rows = _labelled(20)
+    labels = np.where(rows["a"].to_numpy() > 0.6, "yes", "no")
+    rows = rows.with_columns(y=pl.Series(labels))
+    judge = _judge(rows)
+    treaty = under(document, "blended-step", 1)
+    losses = np.concatenate([judge._held_out(treaty, part) for part in range(judge.parts)])
+    truth = np.concatenate([labels[judge._part == part] for part in range(judge.parts)]) == "yes"
+    chance = np.where(truth, np.exp(-losses), 1 - np.exp(-losses))
+    assert judge.auc(treaty) == pytest.approx(roc_auc_score(truth, chance))

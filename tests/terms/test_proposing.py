@@ -164,3 +164,10 @@ def test_a_column_without_a_name_is_spoken_of():
     )
     with pytest.raises(TreatyError, match='no column "z"; there are a column without a name, a, y'):
         draft(FrameSource(frame), target="z", by=None)
+
+
+@pytest.mark.parametrize("values", [["alive"] * 30, [2.5] * 30, ["1", "1.0", "1.00"] * 10])
+def test_what_does_not_vary_cannot_be_predicted(values):
+    frame = pl.DataFrame({"a": np.linspace(-1, 1, 30), "y": values})
+    with pytest.raises(TreatyError, match="cannot be predicted: it is the same in every row"):
+        draft(FrameSource(frame), target="y", by=None)

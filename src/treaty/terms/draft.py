@@ -186,6 +186,11 @@ def _target(source: Source, values: pl.Series) -> Target:
             f"{source.label}: what is predicted must be a number, or one of two labels ({error}); name "
             "another column with `target`"
         ) from error
+    if len(np.unique(numbers)) < 2:  # one number, written in several ways
+        raise TreatyError(
+            f'{source.label}: column "{values.name}" cannot be predicted: it is the same in every row; '
+            "name another with `target`"
+        )
     return Target(column=values.name, bounds=outward(numbers[np.isfinite(numbers)]))
 
 
