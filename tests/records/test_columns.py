@@ -134,16 +134,14 @@ def test_a_missing_number_to_predict_is_refused_unless_something_stands_for_it()
     assert counts.missing["y"] == 1
 
 
-def test_words_for_yes_and_no_are_1_and_0_where_nothing_else_is_there():
-    column = Number(bounds=(0, 1))
-    assert column.numbers("a", pl.Series(["True", "no", " Y ", "1"]), Counts()).tolist() == [
-        1,
-        0,
-        1,
-        1,
-    ]
-    with pytest.raises(TreatyError, match="row 2 holds 'no'"):
-        column.numbers("a", pl.Series(["2.5", "no"]), Counts())
+def test_words_stand_for_numbers_where_the_treaty_says_so():
+    column = Number(bounds=(0, 1), words={"Yes": 1, "no": 0})
+    cells = pl.Series(["True", "no", " YES ", "1", "2"])
+    assert column.numbers("a", cells, Counts()).tolist() == [1, 0, 1, 1, 2]
+    with pytest.raises(TreatyError, match=r"row 2 holds 'no': .* words = "):
+        Number(bounds=(0, 1)).numbers("a", pl.Series(["2.5", "no"]), Counts())
+    with pytest.raises(ValueError, match="the word yes is listed twice"):
+        Number(bounds=(0, 1), words={"Yes": 1, "yes": 0})
 
 
 def test_a_stray_text_is_told_or_missing():

@@ -177,7 +177,7 @@ def _read_whole(path):
         ),
         (b'a,b\n1,2\n3,"4\n5,6\n', "rows.csv", "line 3 opens a quote that is never closed"),
         (b"\x00\x01\x02,", "rows.csv", "this is no text file"),
-        (b"\xff\xfea\x00,", "rows.csv", "looks like UTF-16, and is not: save it as UTF-8"),
+        (b"\xff\xfea\x00,", "rows.csv", "should be UTF-16, and is not: save it as UTF-8"),
         (b"not a workbook", "rows.xlsx", "cannot be read as a workbook"),
     ],
 )

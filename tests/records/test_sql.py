@@ -39,7 +39,7 @@ def test_rows_come_as_from_a_file(sqlite_source, tmp_path):
     source, _, _ = sqlite_source
     frame = next(iter(source.blocks(["y", "a"])))
     assert frame.columns == ["y", "a"]
-    assert frame["a"].to_list() == [row[1] for row in ROWS][: len(frame)]
+    assert frame["a"].cast(float).to_list() == [row[1] for row in ROWS][: len(frame)]
     total = sum(len(block) for block in source.blocks(["a"]))
     assert total == 500
     with pytest.raises(TreatyError, match='there is no column "b"; there are a, c, y'):

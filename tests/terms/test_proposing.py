@@ -87,8 +87,10 @@ def test_a_stray_text_is_told_and_the_column_stays():
 
 
 def test_yes_and_no_are_numbers_in_csv_as_in_parquet():
-    for values in (["Yes", "no"] * 20, ["True", "False"] * 20, [True, False] * 20, ["0", "1"] * 20):
+    for values in (["True", "False"] * 20, [True, False] * 20, ["0", "1"] * 20):
         assert _proposed(values).feature == Number(bounds=(0.0, 1.0))
+    words = {"no": 0.0, "yes": 1.0}
+    assert _proposed(["Yes", "no"] * 20).feature == Number(bounds=(0.0, 1.0), words=words)
 
 
 def test_categories_and_texts():

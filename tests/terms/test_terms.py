@@ -384,7 +384,7 @@ def test_everything_that_is_wrong_is_told_at_once_with_lines_and_the_nearest_nam
     assert str(caught.value).splitlines() == [
         "the treaty: 5 things are wrong:",
         '  line 7: features.income.bouns: is not a known key (did you mean "bounds"?); there are '
-        "kind, bounds, log1p, missing, texts",
+        "kind, bounds, log1p, missing, texts, words",
         '  line 9: features.grade.kind: must be one of "number", "hats", "one-hot", "ordinal", "date" '
         '(did you mean "ordinal"?)',
         "  line 23: training.horizon: the horizon must lie between 1 and 1,000,000,000, not 0",

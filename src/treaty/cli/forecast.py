@@ -95,7 +95,7 @@ def forecast(
         stand_in, private=private, by=by, own=records, generate=generate, public_rows=public_rows
     )
     notes = _notes(document, stand_in, by, as_json)
-    strange = counted(document, {name: t.open_source(file) for name, file in records.items()})
+    strange = counted(document, {name: document.open(file) for name, file in records.items()})
     warn(strange, quiet=as_json)
     notes += strange
     result: t.Forecast | None = None
@@ -127,12 +127,11 @@ def forecast(
 
 def _notes(document: "Treaty", stand_in: Path | None, by: str | None, quiet: bool) -> list[str]:
     """Say what is probably not meant about the stand-in."""
-    from treaty.records import open_source
     from treaty.training.doubts import doubts
 
     if stand_in is None:
         return []
-    source = open_source(stand_in)
+    source = document.open(stand_in)
     owners = [] if by is None else [p.name for p in document.parties]
     rows = {name: source.of_owner(str(by), name) for name in owners} or {"the stand-in": source}
     notes = [*remarks(source), *doubts(document, rows)]
@@ -142,12 +141,11 @@ def _notes(document: "Treaty", stand_in: Path | None, by: str | None, quiet: boo
 
 def _settings(document: "Treaty", stand_in: Path) -> "tuple[Diagnosis | None, str]":
     """Try other settings on the public rows; say why, if that cannot be."""
-    from treaty.records import open_source
     from treaty.settings.diagnosing import diagnosis
     from treaty.settings.expecting import Judge
 
     try:
-        judge = Judge(open_source(stand_in), [*document.features, document.target.column])
+        judge = Judge(document.open(stand_in), [*document.features, document.target.column])
         return diagnosis(document, judge), ""
     except TreatyError as error:
         return None, str(error)

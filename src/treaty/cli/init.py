@@ -72,7 +72,7 @@ def init(
 
         treaty init flights/public.parquet --public --target arr_delay --by dest --out draft.toml
     """
-    from treaty.records import open_source
+    from treaty.records import open_source, proposed_dialect
     from treaty.settings import Limits
     from treaty.settings.expecting import Judge
     from treaty.terms import loads
@@ -101,13 +101,14 @@ def init(
             "--data says how many records each owner has: say by which column, with --by"
         )
     owners, lacking = None, ""
-    source = open_source(data)
+    dialect = proposed_dialect(data)
+    source = open_source(data, dialect=dialect)
     strangers = False
     if records is not None:
-        held = open_source(records)
+        held = open_source(records, dialect=dialect)
         owners, lacking = held.owners(str(by)), _lacking(held, target)
         strangers = _strangers(source, str(by), owners)
-    first = draft(source, target=target, by=by, owners=owners)
+    first = draft(source, target=target, by=by, owners=owners, dialect=dialect)
     document = loads(first.text, out)
     out.write_text(first.text, encoding="utf-8")
     notes = [*remarks(source), *first.notes, *([lacking] if lacking else [])]

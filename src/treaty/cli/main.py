@@ -13,6 +13,7 @@ from rich.text import Text
 from treaty.cli.adapt import adapt
 from treaty.cli.advise import advise
 from treaty.cli.demo import demo
+from treaty.cli.dialect import dialect
 from treaty.cli.federation import federation
 from treaty.cli.fit import fit
 from treaty.cli.forecast import forecast
@@ -35,8 +36,8 @@ app = typer.Typer(
     help="Is a model trained together under differential privacy worth it, and for whom?",
 )
 for command in (
-    init, plan, fit, forecast, advise, train, adapt, simulate, demo, ratify, owner, ledger, revoke,
-    learn, reproduce,
+    init, dialect, plan, fit, forecast, advise, train, adapt, simulate, demo, ratify, owner, ledger,
+    revoke, learn, reproduce,
 ):  # fmt: skip
     app.command()(command)
 app.add_typer(federation)
@@ -59,7 +60,7 @@ def main() -> None:
 def _placed(sentence: str) -> str:
     """Say in which file and line a key stands that a sentence begins with."""
     key = re.match(
-        r"((?:features|target|dictionary|loss|training|parties)(?:\.[\w-]+)*): ", sentence
+        r"((?:dialect|features|target|dictionary|loss|training|parties)(?:\.[\w-]+)*): ", sentence
     )
     files = [Path(word) for word in sys.argv[1:] if word.endswith(".toml") and Path(word).is_file()]
     if key is None or not files:

@@ -94,7 +94,7 @@ def plan(
         frozenset(keep or ()),
         seconds,
     )
-    judge = Judge(t.open_source(stand_in), [*draft.features, draft.target.column], by=by)
+    judge = Judge(draft.open(stand_in), [*draft.features, draft.target.column], by=by)
     found, told = plan_into(out, draft, judge, limits, quiet=as_json)
     with waiting("what else could be done", quiet=as_json):
         others = rivals(found, judge)

@@ -52,7 +52,7 @@ def ratify(
     fresh = not owner.folder.exists()
     offer = owner.offer(document, name, epsilon, data, delta=delta, peers=peers)
     console.print(offer.words(), highlight=False)
-    source = t.open_source(data)
+    source = document.open(data)
     warn([*remarks(source), *doubts(document, {name: source})], quiet=False)
     if not yes and not typer.confirm("Grant this?"):
         raise TreatyError("nothing has been granted")

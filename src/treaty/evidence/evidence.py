@@ -22,7 +22,7 @@ from treaty.evidence.worlds import worlds
 from treaty.fitness import Problem
 from treaty.learners import Survey, survey
 from treaty.plans import Party, Plan
-from treaty.records import Dictionary, Source, SourceLike, open_source
+from treaty.records import Dictionary, Source, SourceLike
 from treaty.terms import Treaty, plan_of, problem_of
 from treaty.terms.asking import along_all, with_axes
 from treaty.terms.reading import settled
@@ -100,30 +100,37 @@ class Evidence:
             raise TreatyError(f"`public_rows` must be at least 1, not {public_rows}")
         if folds < 2 or folds % 2:
             raise TreatyError(f"`folds` must be an even number of at least 2, not {folds}")
-        self._source = None if stand_in is None else open_source(stand_in)
-        self._own = {name: open_source(records) for name, records in (own or {}).items()}
+        self._stand_in_rows = stand_in
+        self._own = dict(own or {})
         self._private, self._by = private, by
         self._public_rows, self._folds = public_rows, folds
         self._made: dict[object, object] = {}
 
-    @property
-    def public(self) -> Source | None:
-        """The stand-in, where it is public rows that a learner has as well."""
-        return None if self._private else self._source
+    def source(self, treaty: Treaty) -> Source | None:
+        """Return the stand-in as a treaty reads it, if there is one."""
+        rows = self._stand_in_rows
+        return None if rows is None else self._opened("stand-in", rows, treaty)
+
+    def public(self, treaty: Treaty) -> Source | None:
+        """Return the stand-in, where it is public rows that a learner has as well."""
+        return None if self._private else self.source(treaty)
 
     @property
     def by(self) -> str | None:
         """The column that says whose each row is."""
         return self._by
 
-    @property
-    def own(self) -> Mapping[str, Source]:
-        """The very records of parties, by name."""
-        return self._own
+    def own(self, treaty: Treaty) -> Mapping[str, Source]:
+        """Return the very records of parties, by name, as a treaty reads them."""
+        return {n: self._opened(n, records, treaty) for n, records in self._own.items()}
+
+    def _opened(self, name: str, records: SourceLike, treaty: Treaty) -> Source:
+        key = ("opened", name, _key(treaty.dialect))
+        return self._once(key, lambda: treaty.open(records))
 
     def ground(self, treaty: Treaty) -> Ground:
         """Return what this evidence says about a treaty."""
-        treaty = settled(treaty, self._source)
+        treaty = settled(treaty, self.source(treaty))
         stand_in = self._stand_in(treaty)
         fitted = treaty.fitted or self._once(
             ("dictionary", stand_in, _key(treaty.dictionary)),
@@ -163,17 +170,19 @@ class Evidence:
                 "rows",
                 json.dumps({n: _key(f) for n, f in treaty.features.items()}),
                 _key(treaty.target),
+                _key(treaty.dialect),
             ),
             lambda: self._read(treaty),
         )
 
     def _read(self, treaty: Treaty) -> StandIn:
         features, target = treaty.features, treaty.target
-        if self._source is None:
+        source = self.source(treaty)
+        if source is None:
             rows = generated_stand_in(features, target)
         else:
-            rows = read_stand_in(features, target, self._source, private=self._private, by=self._by)
-        for name, records in self._own.items():
+            rows = read_stand_in(features, target, source, private=self._private, by=self._by)
+        for name, records in self.own(treaty).items():
             rows = with_records_of(rows, name, features, target, records)
         return rows
 

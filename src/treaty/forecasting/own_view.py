@@ -148,13 +148,13 @@ def gains_from(
         worthwhile: the least share by which an error must fall to matter.
         seed: of the draws.
     """
-    public, by = evidence.public, evidence.by
+    public, by, own = evidence.public(treaty), evidence.by, evidence.own(treaty)
     if public is None:
         return {}
     found: Iterable[OwnGain] = ()
-    if evidence.own:
+    if own:
         found = own_gains(
-            treaty, public, evidence.own, coalition=coalition, worthwhile=worthwhile, seed=seed
+            treaty, public, own, coalition=coalition, worthwhile=worthwhile, seed=seed
         )
     elif by is not None:
         found = imagined_gains(

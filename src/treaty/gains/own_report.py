@@ -86,7 +86,9 @@ def adapt_model(
     if public is not None:
         theta = reader.public_model(public) if theta is None else theta
         anchors[PUBLIC] = theta[None]
-        rows, _ = reader.encoder.rows(reader.problem.fitness_loss, open_source(public))
+        rows, _ = reader.encoder.rows(
+            reader.problem.fitness_loss, open_source(public, dialect=model.dialect)
+        )
         tails = tails_of(rows, theta)
     if ceiling is not None:
         anchors[CEILING] = ceiling[None]

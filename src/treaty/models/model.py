@@ -28,9 +28,11 @@ from treaty.models.own_rows import OwnRows, Reader
 from treaty.plain import Plain, first_problem
 from treaty.records import (
     Counts,
+    Dialect,
     Dictionary,
     Encoder,
     Feature,
+    Source,
     SourceLike,
     Target,
     open_source,
@@ -68,6 +70,7 @@ class Model(Plain):
 
     Args:
         treaty: the fingerprint of the treaty it was trained under.
+        dialect: how text files of rows are written, where their owner has not stated it.
         features: the columns it reads.
         target: the column it predicts.
         dictionary: how columns become x.
@@ -80,6 +83,7 @@ class Model(Plain):
     """
 
     treaty: str
+    dialect: Dialect = Dialect()
     features: dict[str, Feature]
     target: Target
     dictionary: Dictionary
@@ -107,7 +111,7 @@ class Model(Plain):
     @property
     def encoder(self) -> Encoder:
         """How a row becomes (x, y)."""
-        return Encoder(self.features, self.target, self.dictionary)
+        return Encoder(self.features, self.target, self.dictionary, self.dialect)
 
     @property
     def problem(self) -> Problem:
@@ -211,7 +215,7 @@ class Model(Plain):
             raise TreatyError("there are no rows to score: give some whose target is known")
         if truth is None:
             if self.target.column not in frame.columns:
-                there = frame.columns if isinstance(rows, Mapping) else open_source(rows).schema
+                there = frame.columns if isinstance(rows, Mapping) else self._open(rows).schema
                 raise TreatyError(no_column(self.target.column, list(there)))
             truth = frame[self.target.column].to_list()
         values = pl.Series(self.target.column, list(truth))
@@ -250,12 +254,15 @@ class Model(Plain):
         own = () if self.own_columns is None else self.own_columns.dictionary.columns
         return np.array([*self.dictionary.columns, *own], dtype=object)
 
+    def _open(self, rows: SourceLike) -> Source:
+        return open_source(rows, dialect=self.dialect)
+
     def _frame(self, rows: SourceLike) -> pl.DataFrame:
         """Return the columns that it reads, and the target where it is there."""
         own = {} if self.own_columns is None else self.own_columns.features
         if isinstance(rows, Mapping):
             return as_polars(rows, [*self.features, *own])
-        source = open_source(rows)
+        source = self._open(rows)
         also = [self.target.column] if self.target.column in source.schema else []
         columns = [*self.features, *own, *also]
         blocks = list(source.blocks(columns))

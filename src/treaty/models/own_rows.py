@@ -38,7 +38,7 @@ class Reader:
             records: the records.
             extra: columns of the owner's own that a model may use on top.
         """
-        source, loss = open_source(records), self.problem.fitness_loss
+        source, loss = self._open(records), self.problem.fitness_loss
         extra = list(dict.fromkeys(extra))
         self._check_extra(extra)
         known = () if self.columns is None else tuple(self.columns.features)
@@ -50,6 +50,9 @@ class Reader:
         columns = ColumnReader(judged.also.select(extra)) if extra else None
         own = OwnRecords(self.problem, x, judged.rows.y, further=columns)
         return OwnRows(own, judged.rows, judged.truth, columns)
+
+    def _open(self, records: SourceLike) -> Source:
+        return open_source(records, dialect=self.encoder.dialect)
 
     def _check_extra(self, extra: Sequence[str]) -> None:
         if extra and self.columns is not None:
@@ -68,12 +71,12 @@ class Reader:
         """Return in which metrics a model is held near: that of public rows, or else of the own ones."""
         rows = own.rows
         if public is not None:
-            rows, _ = self.encoder.rows(self.problem.fitness_loss, open_source(public))
+            rows, _ = self.encoder.rows(self.problem.fitness_loss, self._open(public))
         return in_predictions(self.problem, rows, theta[: self.problem.dimension])
 
     def public_model(self, public: SourceLike) -> FloatArray:
         """Return the best model of public rows, with as much of a ridge as cross-validation asks for."""
-        source = open_source(public)
+        source = self._open(public)
         rows, _ = self.encoder.rows(self.problem.fitness_loss, source)
         if rows.n < FEWEST:
             raise TreatyError(

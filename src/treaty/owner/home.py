@@ -141,7 +141,7 @@ class Home:
                 "what is granted must be what all parties read"
             )
         self._check_name(name)
-        source = open_source(data)
+        source = treaty.open(data)
         records = _count(treaty, source, party.records, name)
         own = fingerprint(treaty)
         if peers:

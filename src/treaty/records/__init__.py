@@ -6,6 +6,7 @@ from treaty.records.columns import OneHot as OneHot
 from treaty.records.columns import Ordinal as Ordinal
 from treaty.records.counts import Counts as Counts
 from treaty.records.dates import Date as Date
+from treaty.records.dialect import Dialect as Dialect
 from treaty.records.dictionary import Dictionary as Dictionary
 from treaty.records.dictionary import DictionaryTerms as DictionaryTerms
 from treaty.records.encoder import Encoder as Encoder
@@ -15,5 +16,6 @@ from treaty.records.frames import FrameSource as FrameSource
 from treaty.records.hats import Hats as Hats
 from treaty.records.opening import SourceLike as SourceLike
 from treaty.records.opening import open_source as open_source
+from treaty.records.opening import proposed_dialect as proposed_dialect
 from treaty.records.sources import Source as Source
 from treaty.records.target import Target as Target

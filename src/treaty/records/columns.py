@@ -14,7 +14,17 @@ from treaty.plain import Plain
 from treaty.records.counts import Counts
 from treaty.records.dates import Date
 from treaty.records.hats import Hats
-from treaty.records.values import Bounds, Texts, as_numbers, clamp, distinct, ordered, positions
+from treaty.records.values import (
+    Bounds,
+    Texts,
+    Words,
+    as_numbers,
+    clamp,
+    distinct,
+    lower,
+    ordered,
+    positions,
+)
 
 
 class Number(Plain):
@@ -25,6 +35,7 @@ class Number(Plain):
         log1p: whether log(1 + value) is taken, after clamping.
         missing: what stands for a missing value; the middle of the bounds if not given.
         texts: what a text that is no number is: "refused", or "missing".
+        words: texts that stand for numbers, such as {no = 0, yes = 1}.
     """
 
     kind: Literal["number"] = "number"
@@ -32,10 +43,12 @@ class Number(Plain):
     log1p: bool = False
     missing: float | None = None
     texts: Texts = "refused"
+    words: Words | None = None
     numeric: ClassVar[tuple[bool, ...]] = (True,)
     """Of each encoded column, whether it is a number rather than mostly 0."""
 
     _bounds_ordered = field_validator("bounds")(ordered)
+    _words_once = field_validator("words")(lower)
 
     @model_validator(mode="after")
     def _log_is_defined(self) -> "Number":
@@ -59,7 +72,7 @@ class Number(Plain):
 
     def numbers(self, column: str, values: pl.Series, counts: Counts) -> FloatArray:
         """Return a column's numbers as they are, NaN where missing."""
-        return as_numbers(column, values, counts, self.texts)
+        return as_numbers(column, values, counts, self.texts, words=self.words)
 
     def encode(self, column: str, values: pl.Series, out: FloatArray, counts: Counts) -> None:
         """Write the encoded column into `out`, shape (rows, 1)."""

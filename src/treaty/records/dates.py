@@ -10,6 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.plain import Plain
+from treaty.records.cells import category, column_of, is_text
 from treaty.records.counts import Counts
 from treaty.records.values import Texts
 
@@ -138,16 +139,15 @@ def as_dates(
         form: how texts are written; as ISO 8601 has it if not given.
         texts: "missing" if a text that is no such date counts as missing.
     """
-    dtype = values.dtype
+    dtype, how = values.dtype, "correct it, or say with format how dates are written there"
     if dtype == pl.Date or isinstance(dtype, pl.Datetime):
         return values.cast(pl.Datetime) if dtype == pl.Date else values
     if dtype == pl.Null:
         return values.cast(pl.Datetime)
-    if not isinstance(dtype, pl.String | pl.Categorical | pl.Enum):
-        raise TreatyError(
-            f'column "{column}" must hold dates, but it holds values of type {dtype}: write '
-            'kind = "number" for it in the treaty'
-        )
+    if not is_text(dtype):
+        # Numbers such as 20241231 may be texts in a file in which one cell is none.
+        values = column_of(column, map(category, values.to_list()))
+        how = 'correct it, or write kind = "number" for it in the treaty'
     written = values.cast(pl.String).str.strip_chars()
     if form is None:
         # The hour is the one on the clock there, wherever that is.
@@ -157,10 +157,10 @@ def as_dates(
     stray = (found.is_null() & written.is_not_null() & (written != "")).to_numpy()
     if stray.any() and texts == "refused":
         row = int(np.flatnonzero(stray)[0])
-        how = f"written as {form}" if form else "written as 2024-12-31"
+        shown = f"written as {form}" if form else "written as 2024-12-31"
         raise TreatyError(
-            f'column "{column}" must hold dates {how}, but row {counts.rows + row + 1:,} holds '
-            f"{written[row]!r}: correct it, or say with format how dates are written there"
+            f'column "{column}" must hold dates {shown}, but row {counts.rows + row + 1:,} holds '
+            f"{written[row]!r}: {how}"
         )
     return found
 

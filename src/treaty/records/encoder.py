@@ -14,6 +14,7 @@ from treaty.fitness.risk import has_moments
 from treaty.losses import Domain, Loss
 from treaty.records.columns import Feature
 from treaty.records.counts import Counts
+from treaty.records.dialect import PLAIN, Dialect
 from treaty.records.dictionary import Dictionary, DictionaryTerms
 from treaty.records.fitting import bounds_dictionary, encoded_columns, fit_dictionary
 from treaty.records.keeping import FEW, Blocks, keep_dense, keep_sparse
@@ -46,11 +47,13 @@ class Encoder:
         features: the columns, by name.
         target: the column to predict.
         dictionary: how encoded columns become x.
+        dialect: how text files are written, where their owner has not stated it.
     """
 
     features: Mapping[str, Feature]
     target: Target
     dictionary: Dictionary
+    dialect: Dialect = PLAIN
 
     @property
     def domain(self) -> Domain:
@@ -94,6 +97,7 @@ class Encoder:
             frames: takes the target and further columns as they are, block by block.
             also: these further columns.
         """
+        source = source.stated(self.dialect)
         for frame in source.blocks([*self.features, self.target.column, *also]):
             try:
                 x = self.x(frame, counts)

@@ -1,12 +1,13 @@
 """Records in a data frame: Polars or pandas."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from treaty.errors import TreatyError
+from treaty.records.cells import column_of, name_of
 from treaty.records.sources import BLOCK, Source
 
 
@@ -19,9 +20,13 @@ class FrameSource(Source):
     """
 
     def __init__(self, frame: Any, name: str = "the data frame") -> None:
-        self._frame = as_polars(frame)
+        self._frame = _without_objects(as_polars(frame))
         self._name = name
-        self.schema = dict(self._frame.schema)
+
+    @property
+    def schema(self) -> Mapping[str, pl.DataType]:
+        """The columns, and what they hold."""
+        return self._frame.schema
 
     @property
     def place(self) -> str:
@@ -31,7 +36,7 @@ class FrameSource(Source):
     def of_owner(self, by: str, owner: str) -> "FrameSource":
         """Return the records of one owner."""
         self.require([by])
-        mine = self._frame.filter(pl.col(by).cast(pl.String) == owner)
+        mine = self._frame.filter(name_of(by, self.schema[by]) == owner)
         return FrameSource(mine, f"{owner} in {self._name}")
 
     def blocks(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -66,11 +71,25 @@ def as_polars(frame: Any, columns: Sequence[str] | None = None) -> pl.DataFrame:
         raise TreatyError(f"there is no column {error}") from error
 
 
+def _without_objects(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame in which columns of Python objects are texts, cell by cell."""
+    return frame.with_columns(
+        column_of(name, frame[name].to_list())
+        for name, kind in frame.schema.items()
+        if isinstance(kind, pl.Object)
+    )
+
+
 def _series(name: str, values: Any) -> pl.Series:
-    """Return a column; what pandas calls missing, in any of its ways, is missing."""
+    """Return a column; what pandas calls missing, in any of its ways, is missing.
+
+    A column of objects is one of texts, cell by cell.
+    """
     array = np.asarray(values)
     if array.dtype.kind not in "OUSTM":
         return pl.Series(name, array)
     missing = values.isna().to_numpy() if hasattr(values, "isna") else np.zeros(len(array), bool)
-    plain = [None if gone else value for value, gone in zip(array.tolist(), missing, strict=True)]
-    return pl.Series(name, plain, strict=False)
+    cells = [None if gone else value for value, gone in zip(array.tolist(), missing, strict=True)]
+    if array.dtype.kind == "M":
+        return pl.Series(name, array.astype("datetime64[us]"))
+    return column_of(name, cells)

@@ -11,7 +11,7 @@ from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.plain import Plain
 from treaty.records.counts import Counts
-from treaty.records.values import Bounds, Texts, as_numbers, clamp, ordered
+from treaty.records.values import Bounds, Texts, Words, as_numbers, clamp, lower, ordered
 
 TAIL = 0.025
 """A share of the numbers that lies below the first knot, and above the last, where a line goes on."""
@@ -34,6 +34,7 @@ class Hats(Plain):
         missing: what stands for a missing value.
         straight: whether the number itself is a column as well.
         texts: what a text that is no number is: "refused", or "missing".
+        words: texts that stand for numbers, such as {no = 0, yes = 1}.
     """
 
     kind: Literal["hats"]
@@ -43,7 +44,9 @@ class Hats(Plain):
     missing: float | None = None
     straight: bool = False
     texts: Texts = "refused"
+    words: Words | None = None
 
+    _words_once = field_validator("words")(lower)
     _bounds_ordered = field_validator("bounds")(ordered)
 
     @model_validator(mode="after")
@@ -99,7 +102,7 @@ class Hats(Plain):
 
     def numbers(self, column: str, values: pl.Series, counts: Counts) -> FloatArray:
         """Return a column's numbers as they are, NaN where missing."""
-        return as_numbers(column, values, counts, self.texts)
+        return as_numbers(column, values, counts, self.texts, words=self.words)
 
     def encode(self, column: str, values: pl.Series, out: FloatArray, counts: Counts) -> None:
         """Write the encoded columns into `out`, shape (rows, width)."""

@@ -1,12 +1,14 @@
-"""Records in a sheet of an Excel workbook."""
+"""Records in a sheet of a workbook, each cell a text by itself: no type is taken from a column."""
 
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import polars as pl
-from polars.exceptions import PolarsError
 
 from treaty.errors import TreatyError, nearest
+from treaty.records.cells import column_of
 
 
 def read_sheet(path: Path, name: str = "") -> tuple[pl.DataFrame, str]:
@@ -17,24 +19,25 @@ def read_sheet(path: Path, name: str = "") -> tuple[pl.DataFrame, str]:
         name: of the sheet; if not given, the only one that holds anything.
     """
     try:
-        excel = import_module("fastexcel")
+        calamine = import_module("python_calamine")
     except ImportError as error:
         raise TreatyError(
-            f"{path}: Excel files need fastexcel: pip install 'treaty[excel]'"
+            f"{path}: Excel files need python-calamine: pip install 'treaty[excel]'"
         ) from error
     try:
-        sheets = pl.read_excel(
-            path, sheet_id=0, engine="calamine", raise_if_empty=False, infer_schema_length=None
-        )
-    except (excel.FastExcelError, PolarsError) as error:
+        book = calamine.CalamineWorkbook.from_path(str(path))
+        there = list(book.sheet_names)
+        wanted = [name] if name in there else [] if name else there
+        sheets = {sheet: _frame(book.get_sheet_by_name(sheet).to_python()) for sheet in wanted}
+    except (calamine.CalamineError, OSError) as error:
         raise TreatyError(
             f"{path}: cannot be read as a workbook: open it in Excel and save it again"
         ) from error
     if name:
         if name not in sheets:
-            there = ", ".join(sheets)
             raise TreatyError(
-                f'{path}: there is no sheet "{name}"{nearest(name, list(sheets))}; there are {there}'
+                f'{path}: there is no sheet "{name}"{nearest(name, there)}; there are '
+                f"{', '.join(there)}"
             )
         return sheets[name], ""
     filled = {sheet: frame for sheet, frame in sheets.items() if frame.height}
@@ -47,3 +50,22 @@ def read_sheet(path: Path, name: str = "") -> tuple[pl.DataFrame, str]:
         raise TreatyError(f"{path}: no sheet of it holds records: put them into one, names on top")
     sheet, frame = next(iter(filled.items()))
     return frame, f"sheet {sheet}"
+
+
+def _frame(cells: list[list[Any]]) -> pl.DataFrame:
+    """Return rows of cells, names on top, as columns of texts; a row without any cell is none."""
+    if not cells:
+        return pl.DataFrame()
+    head = [str(name).strip() or f"column_{place + 1}" for place, name in enumerate(cells[0])]
+    seen = Counter[str]()
+    names: list[str] = []
+    for name in head:
+        names.append(f"{name}_duplicated_{seen[name] - 1}" if seen[name] else name)
+        seen[name] += 1
+    rows = [row for row in cells[1:] if any(cell != "" for cell in row)]
+    return pl.DataFrame(
+        [
+            column_of(name, (None if row[place] == "" else row[place] for row in rows))
+            for place, name in enumerate(names)
+        ]
+    )

@@ -9,6 +9,8 @@ from pathlib import Path
 import polars as pl
 
 from treaty.errors import TreatyError, nearest
+from treaty.records.cells import name_of
+from treaty.records.dialect import Dialect
 
 KINDS = "a .csv, .tsv, .parquet or .xlsx file"
 """What records may be kept in."""
@@ -21,8 +23,10 @@ BLOCK = 24_576
 class Source(ABC):
     """Where records come from: a file, a database, a data frame."""
 
-    schema: Mapping[str, pl.DataType]
-    """The columns, and what they hold."""
+    @property
+    @abstractmethod
+    def schema(self) -> Mapping[str, pl.DataType]:
+        """The columns, and what they hold."""
 
     @property
     @abstractmethod
@@ -57,6 +61,13 @@ class Source(ABC):
     def of_owner(self, by: str, owner: str) -> "Source":
         """Return the records of one owner: those in which the column `by` says so."""
 
+    def stated(self, dialect: Dialect) -> "Source":
+        """Return the same records, read as a treaty states how text files are written.
+
+        That counts for text files whose owner has not stated it in a file of its own.
+        """
+        return self
+
     def require(self, columns: Sequence[str]) -> None:
         """Say which column is missing, if one is."""
         missing = [column for column in columns if column not in self.schema]
@@ -67,7 +78,7 @@ class Source(ABC):
         """Return how many records each value of a column has: the owners of shared records."""
         counted: Counter[str] = Counter()
         for block in self.blocks([by]):
-            names = block[by].cast(pl.String).drop_nulls().to_list()
+            names = block.select(name_of(by, self.schema[by])).to_series().drop_nulls().to_list()
             counted.update(str(name) for name in names)
         return dict(sorted(counted.items()))
 

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.plain import Plain
+from treaty.records.cells import is_text, mapped, written
 from treaty.records.counts import Counts
 from treaty.records.values import Bounds, as_numbers, as_truth, clamp, ordered
 
@@ -87,16 +88,10 @@ class Target(Plain):
 
     def _encode_label(self, values: pl.Series, counts: Counts) -> FloatArray:
         negative, positive = self.labels or ("-1", "1")
-        if values.dtype.is_numeric() or values.dtype == pl.Boolean:
-            numbers = values.cast(pl.Float64).to_numpy()
-            no, yes = (numbers == as_truth(label) for label in (negative, positive))
-        else:
-            texts = values.cast(pl.String).str.strip_chars()
-            known = {text: self._side(text) for text in texts.drop_nulls().unique().to_list()}
-            sides = texts.replace_strict(
-                list(known), list(known.values()), default=None, return_dtype=pl.Float64
-            ).to_numpy()
-            no, yes = sides == -1.0, sides == 1.0
+        cells = values.cast(pl.String) if is_text(values.dtype) else values
+        known = {cell: self._side(str(written(cell))) for cell in cells.drop_nulls().unique()}
+        sides = mapped(cells, {c: side for c, side in known.items() if side is not None}).to_numpy()
+        no, yes = sides == -1.0, sides == 1.0
         strange = np.flatnonzero(~(no | yes))
         if len(strange):
             found = values[int(strange[0])]
@@ -111,6 +106,6 @@ class Target(Plain):
     def _side(self, text: str) -> float | None:
         """Return −1 or +1 for a text that is a label, or means the same: 1, 1.0, true, yes."""
         for side, label in zip((-1.0, 1.0), self.labels or ("-1", "1"), strict=True):
-            if text == label or as_truth(text) == as_truth(label):
+            if text.strip() == label or as_truth(text) == as_truth(label):
                 return side
         return None

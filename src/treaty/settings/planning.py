@@ -11,7 +11,7 @@ import numpy as np
 from treaty.errors import TreatyError
 from treaty.gains import WORTHWHILE
 from treaty.learners.blended_step import BlendedStep
-from treaty.records import SourceLike, open_source
+from treaty.records import SourceLike
 from treaty.records.fitting import encoded_columns
 from treaty.settings.expected import Expected
 from treaty.settings.expecting import Judge, OutOfTime
@@ -214,7 +214,7 @@ def plan(
         for candidate in treaty.plan(treaty.load("draft.toml"), "public.parquet"):
             print(candidate.expected.error)
     """
-    judge = Judge(open_source(public), [*treaty.features, treaty.target.column], seed, by)
+    judge = Judge(treaty.open(public), [*treaty.features, treaty.target.column], seed, by)
     yield from planned(treaty, judge, Limits(delta, method, most_rounds, frozenset(keep), seconds))
 
 

@@ -6,6 +6,7 @@ import tomli_w
 
 from treaty.gains.own_gain import shown
 from treaty.learners.blended_step import BlendedStep
+from treaty.records import Dialect
 from treaty.settings.expected import Expected
 from treaty.settings.planning import Candidate, Step
 from treaty.terms import Treaty
@@ -40,6 +41,8 @@ def planned_text(
         *(f"# {note}." for note in notes),
         *_above(comments, "features"),
     ]
+    if settled.dialect != Dialect():
+        parts.append(section_text(("dialect",), settled.dialect))
     for column, feature in settled.features.items():
         parts.append(section_text(("features", column), feature, "kind"))
     for section in ("target", "dictionary", "loss", "training"):

@@ -20,7 +20,18 @@ from treaty.limits import (
 )
 from treaty.losses import Norm
 from treaty.plain import Plain
-from treaty.records import Dictionary, DictionaryTerms, Encoder, Feature, Target, bounds_dictionary
+from treaty.records import (
+    Dialect,
+    Dictionary,
+    DictionaryTerms,
+    Encoder,
+    Feature,
+    Source,
+    SourceLike,
+    Target,
+    bounds_dictionary,
+    open_source,
+)
 from treaty.terms.names import check_names
 
 VERSION = 1
@@ -155,6 +166,7 @@ class Treaty(Plain):
     Args:
         version: of the document's format.
         title: one line for people.
+        dialect: how text files of records are written, where their owner has not stated it.
         features: the columns of a record, by name.
         target: the column to predict.
         dictionary: how columns become x.
@@ -166,6 +178,7 @@ class Treaty(Plain):
 
     version: int
     title: str = ""
+    dialect: Dialect = Dialect()
     features: Annotated[dict[str, Feature], Field(min_length=1)]
     target: Target
     dictionary: DictionaryTerms = DictionaryTerms()
@@ -173,6 +186,18 @@ class Treaty(Plain):
     loss: LossTerms
     training: TrainingTerms
     parties: Annotated[tuple[PartyTerms, ...], Field(min_length=1)]
+
+    def open(
+        self, records: SourceLike, *, by: str | None = None, owner: str | None = None
+    ) -> Source:
+        """Return records as this treaty reads them.
+
+        Args:
+            records: a file, a data frame or a source.
+            by: the column that says whose record it is, if there are several owners'.
+            owner: whose records to take.
+        """
+        return open_source(records, by=by, owner=owner, dialect=self.dialect)
 
     @field_validator("features")
     @classmethod

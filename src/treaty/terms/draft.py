@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from treaty.errors import TreatyError
-from treaty.records import Counts, Source, Target
+from treaty.records import Counts, Dialect, Source, Target
 from treaty.records.sources import named
 from treaty.records.values import as_number
 from treaty.terms.proposing import Proposal, labels_of, outward, propose
@@ -80,7 +80,12 @@ class Draft:
 
 
 def draft(
-    source: Source, *, target: str, by: str | None, owners: Mapping[str, int] | None = None
+    source: Source,
+    *,
+    target: str,
+    by: str | None,
+    owners: Mapping[str, int] | None = None,
+    dialect: Dialect | None = None,
 ) -> Draft:
     """Return a commented treaty that fits the file: TOML, valid as it stands.
 
@@ -91,6 +96,7 @@ def draft(
         target: the column to predict.
         by: the column that names the owner, if there is one; it becomes no feature.
         owners: the parties and how many records each has; if not given, those of the public rows.
+        dialect: how the file is written, which the treaty then states.
     """
     source.require([target, *([by] if by and owners is None else [])])
     frame = _first_rows(source)
@@ -124,6 +130,7 @@ def draft(
     loss = "squared" if predicted.bounds is not None else "logistic"
     parts = [
         _HEAD.format(file=Path(source.place).name, title=_text(f"Predict {target}")),
+        *_stated(dialect),
         *written,
         section_text(("target",), predicted, "column"),
         _MIDDLE.format(loss=loss),
@@ -132,6 +139,13 @@ def draft(
         owners = source.owners(by) if by else {"us": frame.height}
     parts += [_PARTY.format(name=_text(name), records=n) for name, n in owners.items()]
     return Draft("\n".join(parts), tuple(notes))
+
+
+def _stated(dialect: Dialect | None) -> list[str]:
+    """Return how text files are written, where a treaty has to state it."""
+    if dialect is None or not dialect.words():
+        return []
+    return [_DIALECT + section_text(("dialect",), dialect)]
 
 
 def _proposed(frame: pl.DataFrame, column: str, by: str | None, *, has_types: bool) -> Proposal:
@@ -215,6 +229,11 @@ title = {title}
 
 # How a record becomes numbers. Values outside the bounds are clamped, missing ones are replaced by
 # the middle (or by missing = ...), unknown categories count as none. No record is ever dropped.
+"""
+
+_DIALECT = """\
+# How text files are written, as these rows are. An owner whose file is written in another way states
+# that in a source file of its own: treaty dialect FILE.
 """
 
 _TO_FILL_IN = """\

@@ -11,8 +11,9 @@ import polars as pl
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
 from treaty.records import Counts, Date, Feature, Number, OneHot
+from treaty.records.cells import TRUTHS
 from treaty.records.dates import ISO, ZONE, Part, as_dates, read_as
-from treaty.records.values import as_numbers, as_truth
+from treaty.records.values import YES_OR_NO, as_numbers, as_truth
 
 MOST_CATEGORIES = 200
 FEW_TEXTS = 50
@@ -77,7 +78,8 @@ def propose(values: pl.Series, *, has_types: bool) -> Proposal:
     dated = _date(column, values, None) if values.dtype.is_temporal() else _dates(values)
     if dated is not None:
         return dated
-    numbers, stray = _numbers(values)
+    words = _words(values)
+    numbers, stray = _numbers(values, words)
     if numbers is not None and not (has_types and _few_texts(values)):
         low, high = outward(numbers)
         return Proposal(
@@ -86,6 +88,7 @@ def propose(values: pl.Series, *, has_types: bool) -> Proposal:
                 bounds=(low, high),
                 log1p=_skewed(numbers),
                 texts="missing" if stray else "refused",
+                words=words or None,
             ),
             stray,
         )
@@ -161,15 +164,27 @@ def _evenly(values: pl.Series) -> bool:
     return bool(np.abs(along - np.linspace(0, 1, len(along))).max() < EVENLY)
 
 
-def _numbers(values: pl.Series) -> tuple[FloatArray | None, str]:
+def _words(values: pl.Series) -> dict[str, float]:
+    """Return the words for yes and no that a column is made of, and what they stand for."""
+    if values.dtype != pl.String:
+        return {}
+    cells = values.drop_nulls().str.strip_chars().str.to_lowercase()
+    known = cells.is_in(list(YES_OR_NO))
+    if not len(cells) or known.sum() < (1 - STRAY) * len(cells):
+        return {}
+    found = sorted(cells.filter(known).unique().to_list(), key=lambda word: YES_OR_NO[word])
+    return {str(word): YES_OR_NO[word] for word in found if word not in TRUTHS}
+
+
+def _numbers(values: pl.Series, words: dict[str, float]) -> tuple[FloatArray | None, str]:
     """Return a column's numbers, and a note if a few texts are among them."""
     note = ""
     try:
-        numbers = as_numbers(values.name, values, Counts())
+        numbers = as_numbers(values.name, values, Counts(), words=words)
     except TreatyError:
         if values.dtype != pl.String:
             return None, ""
-        numbers = as_numbers(values.name, values, Counts(), "missing")
+        numbers = as_numbers(values.name, values, Counts(), "missing", words=words)
         stray = np.flatnonzero(np.isnan(numbers) & values.is_not_null().to_numpy())
         if len(stray) > STRAY * (len(values) - values.null_count()):
             return None, ""

@@ -20,7 +20,6 @@ from treaty.records import (
     Source,
     SourceLike,
     dictionary_for,
-    open_source,
 )
 from treaty.records.fitting import place_knots
 from treaty.terms.asking import along_all, asked_along, with_axes
@@ -37,7 +36,7 @@ def fit(treaty: Treaty, public: SourceLike | None, whole: Dictionary | None = No
         public: public rows.
         whole: the dictionary of all public rows, if these are a part of them.
     """
-    source = None if public is None else open_source(public)
+    source = None if public is None else treaty.open(public)
     treaty = with_class_weights(treaty, source)
     if treaty.fitted is not None:
         return treaty
@@ -146,7 +145,7 @@ def encoder_of(treaty: Treaty) -> Encoder:
     """Return how records become (x, y) under this treaty."""
     if treaty.fitted is None:
         raise TreatyError("the treaty's dictionary has not been fitted yet: treaty fit does that")
-    return Encoder(treaty.features, treaty.target, treaty.fitted)
+    return Encoder(treaty.features, treaty.target, treaty.fitted, treaty.dialect)
 
 
 def problem_of(treaty: Treaty) -> Problem:
@@ -220,6 +219,7 @@ def model_of(treaty: Treaty, theta: FloatArray) -> Model:
     assert treaty.fitted is not None
     return Model(
         treaty=fingerprint(treaty),
+        dialect=treaty.dialect,
         features=treaty.features,
         target=treaty.target,
         dictionary=treaty.fitted.model_copy(update={"axes": None}),

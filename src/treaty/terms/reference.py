@@ -13,14 +13,18 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from treaty.plain import Plain
-from treaty.records import Date, DictionaryTerms, Hats, Number, OneHot, Ordinal, Target
+from treaty.records import Date, Dialect, DictionaryTerms, Hats, Number, OneHot, Ordinal, Target
 from treaty.records.dictionary import Fourier
 from treaty.terms.document import LossTerms, PartyTerms, TrainingTerms, Treaty
 
 NONE = "none"
 ENCODING = "none: it is public, and applied before anything is computed"
+READING = (
+    "none: it is stated before records are opened, so that no record decides how others are read"
+)
 SECTIONS: dict[str, type[Plain]] = {
     "": Treaty,
+    "dialect": Dialect,
     'features.NAME, kind = "number"': Number,
     'features.NAME, kind = "hats"': Hats,
     'features.NAME, kind = "one-hot"': OneHot,
@@ -54,6 +58,9 @@ class Effect:
 _MISSING = Effect(
     ENCODING, "a poor stand-in for many missing values biases the model", "missing = 0.0"
 )
+_WORDS = Effect(
+    ENCODING, "texts become numbers; others are refused or missing", "words = { no = 0, yes = 1 }"
+)
 _TEXTS = Effect(ENCODING, "texts that count as missing are replaced", 'texts = "missing"')
 _BOUNDS = Effect(
     "values are clamped into it, so that no record can move an answer further than declared",
@@ -63,6 +70,19 @@ _BOUNDS = Effect(
 EFFECTS: dict[tuple[str, str], Effect] = {
     ("", "version"): Effect(NONE, NONE, "version = 1"),
     ("", "title"): Effect(NONE, NONE, 'title = "Length of stay at twelve hospitals"'),
+    ("", "dialect"): Effect(
+        "what a record becomes is settled before records are opened",
+        "none, where it says what is true of the files",
+        "[dialect]",
+    ),
+    ("dialect", "decimal"): Effect(READING, NONE, 'decimal = ","'),
+    ("dialect", "thousands"): Effect(READING, NONE, 'thousands = "."'),
+    ("dialect", "encoding"): Effect(READING, NONE, 'encoding = "cp1252"'),
+    ("dialect", "separator"): Effect(READING, NONE, 'separator = ";"'),
+    ("dialect", "quote"): Effect(READING, NONE, 'quote = "\'"'),
+    ("dialect", "columns"): Effect(
+        READING, NONE, 'columns = { price = { decimal = ".", thousands = "," } }'
+    ),
     ("", "features"): Effect(
         "what is listed is what owners answer about",
         "more columns tell more, and cost more noise",
@@ -85,6 +105,7 @@ EFFECTS: dict[tuple[str, str], Effect] = {
     ("number", "log1p"): Effect(ENCODING, "tames long tails to the right", "log1p = true"),
     ("number", "missing"): _MISSING,
     ("number", "texts"): _TEXTS,
+    ("number", "words"): _WORDS,
     ("hats", "kind"): Effect(NONE, "a line that bends at every knot", 'kind = "hats"'),
     ("hats", "bounds"): _BOUNDS,
     ("hats", "knots"): Effect(ENCODING, "where the model may bend", "knots = [0, 18, 65, 90]"),
@@ -100,6 +121,7 @@ EFFECTS: dict[tuple[str, str], Effect] = {
         "straight = true",
     ),
     ("hats", "texts"): _TEXTS,
+    ("hats", "words"): _WORDS,
     ("one-hot", "kind"): Effect(NONE, "an effect of its own for each category", 'kind = "one-hot"'),
     ("one-hot", "categories"): Effect(
         "the list must be public; never take it from private rows",

@@ -9,7 +9,7 @@ from treaty.fitness import Risk, Yardstick
 from treaty.learners import Survey, survey
 from treaty.models import Model
 from treaty.plans import Plan
-from treaty.records import Counts, Source, SourceLike, open_source
+from treaty.records import Counts, Source, SourceLike
 from treaty.terms import Treaty, encoder_of, fit, model_of, plan_of, problem_of
 from treaty.views import some
 
@@ -69,10 +69,10 @@ def assemble(
         raise TreatyError(
             f"{strangers[0]} is not a party to this treaty: give records of those that are"
         )
-    public = None if public is None else open_source(public)
+    public = None if public is None else treaty.open(public)
     treaty = fit(treaty, public)
     encoder, plan = encoder_of(treaty), plan_of(treaty)
-    opened = {name: open_source(each) for name, each in records.items()}
+    opened = {name: treaty.open(each) for name, each in records.items()}
     risks: dict[str, Risk] = {}
     counts: dict[str, Counts] = {}
     for party in plan.parties:
@@ -99,7 +99,7 @@ def assemble(
 def survey_of(treaty: Treaty, public: SourceLike) -> Survey:
     """Return what public rows tell a learner under a treaty whose dictionary is in place."""
     problem = problem_of(treaty)
-    return survey(problem, encoder_of(treaty).rows(problem.fitness_loss, open_source(public))[0])
+    return survey(problem, encoder_of(treaty).rows(problem.fitness_loss, treaty.open(public))[0])
 
 
 def sources(
@@ -123,8 +123,8 @@ def sources(
             "with `owners`"
         )
     if owners:
-        return {name: open_source(one) for name, one in owners.items()}
+        return {name: treaty.open(one) for name, one in owners.items()}
     assert data is not None
     if by is None:
         raise TreatyError("say which column of the records names the owner, with `by`")
-    return {party.name: open_source(data, by=by, owner=party.name) for party in treaty.parties}
+    return {party.name: treaty.open(data, by=by, owner=party.name) for party in treaty.parties}

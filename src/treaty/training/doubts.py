@@ -59,7 +59,9 @@ def counted(treaty: Treaty, own: Mapping[str, Source]) -> list[str]:
         source = own.get(party.name)
         if source is None:
             continue
-        rows = sum(len(block) for block in source.blocks([treaty.target.column]))
+        rows = sum(
+            len(block) for block in source.stated(treaty.dialect).blocks([treaty.target.column])
+        )
         if rows != party.records:
             said.append(
                 f"{source.label}: there are {rows:,} records, and the treaty says that {party.name} "
@@ -71,7 +73,10 @@ def counted(treaty: Treaty, own: Mapping[str, Source]) -> list[str]:
 def _first(treaty: Treaty, source: Source) -> pl.DataFrame:
     """Return the first block of records."""
     columns = [*treaty.features, treaty.target.column]
-    return next(source.blocks(columns), pl.DataFrame(schema=dict.fromkeys(columns, pl.Null)))
+    return next(
+        source.stated(treaty.dialect).blocks(columns),
+        pl.DataFrame(schema=dict.fromkeys(columns, pl.Null)),
+    )
 
 
 def _one_value_each(treaty: Treaty, frames: Mapping[str, pl.DataFrame]) -> list[str]:

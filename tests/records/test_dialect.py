@@ -1,12 +1,12 @@
-"""How text files are written is recognised, and said."""
+"""How text files are written is stated, and can be proposed."""
 
 import polars as pl
 import pytest
 import xlsxwriter
 
 from treaty.errors import TreatyError
-from treaty.records import open_source
-from treaty.records.delimited import recognise
+from treaty.records import Dialect, open_source, proposed_dialect
+from treaty.records.recognition import recognise
 
 FILES = {
     "plain": (b"a,b\n1,2.5\n", "", [["1", "2.5"]]),
@@ -77,7 +77,7 @@ def test_files_are_read_as_they_are_meant(tmp_path, case):
     content, remark, cells = FILES[case]
     path = tmp_path / "rows.csv"
     path.write_bytes(content)
-    source = open_source(path)
+    source = open_source(path, dialect=proposed_dialect(path))
     assert source.remark == remark
     assert [list(row) for row in pl.concat(source.blocks(list(source.schema))).iter_rows()] == cells
 
@@ -86,7 +86,9 @@ def test_one_letter_late_in_a_long_file_decides_its_encoding(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_bytes(b"a;b\n" + b"x;1\n" * 400_000 + "é;2\n".encode("latin-1"))
     assert recognise(path).encoding == "cp1252"
-    source = open_source(path)
+    with pytest.raises(TreatyError, match="line 400,002 is not UTF-8"):
+        list(open_source(path).blocks(["a"]))
+    source = open_source(path, dialect=Dialect(encoding="cp1252"))
     last = list(source.blocks(["a"]))[-1]
     assert last["a"][-1] == "é"
 
@@ -94,8 +96,9 @@ def test_one_letter_late_in_a_long_file_decides_its_encoding(tmp_path):
 def test_every_owner_of_a_file_is_read_alike(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_bytes("wer;größe\nÄ;1,5\nB;2,5\n".encode("cp1252"))
-    assert open_source(path).owners("wer") == {"B": 1, "Ä": 1}
-    mine = open_source(path, by="wer", owner="Ä")
+    dialect = proposed_dialect(path)
+    assert open_source(path, dialect=dialect).owners("wer") == {"B": 1, "Ä": 1}
+    mine = open_source(path, dialect=dialect, by="wer", owner="Ä")
     assert pl.concat(mine.blocks(["größe"]))["größe"].to_list() == ["1.5"]
 
 
@@ -111,8 +114,8 @@ def test_workbooks(tmp_path):
     frame.write_excel(tmp_path / "one.xlsx", worksheet="records")
     source = open_source(tmp_path / "one.xlsx")
     assert source.remark == "sheet records"
-    assert source.schema == {"a": pl.Float64(), "b": pl.Boolean(), "who": pl.String()}
-    assert pl.concat(source.of_owner("who", "y").blocks(["a"]))["a"].to_list() == [2.5]
+    assert source.schema == {"a": pl.String(), "b": pl.String(), "who": pl.String()}
+    assert pl.concat(source.of_owner("who", "y").blocks(["a"]))["a"].to_list() == ["2.5"]
     with xlsxwriter.Workbook(str(tmp_path / "two.xlsx")) as book:
         frame.write_excel(book, worksheet="old")
         frame.head(1).write_excel(book, worksheet="new")
@@ -128,7 +131,7 @@ def test_workbooks(tmp_path):
 def test_names_that_are_there_twice_are_told(tmp_path):
     path = tmp_path / "twice.csv"
     path.write_text("a,kind,kind,b\n1,x,y,2\n")
-    assert "more than one column named kind" in recognise(path).words()
-    assert recognise(path).scan(path).collect().columns == ["a", "kind", "kind_duplicated_0", "b"]
+    assert "more than one column named kind" in open_source(path).remark
+    assert list(open_source(path).schema) == ["a", "kind", "kind_duplicated_0", "b"]
     path.write_text("a,kind,b\n1,x,2\n")
-    assert recognise(path).words() == ""
+    assert open_source(path).remark == ""
