@@ -46,18 +46,18 @@ def column_of(name: str, values: Iterable[Any]) -> pl.Series:
 
 
 def category(value: Any) -> str | None:
-    """Return how a cell is written as a category: a number in one way only.
+    """Return how a cell is written as a category: a number in one way only, and true is 1.
 
     Example:
         >>> [category(value) for value in (1, 1.0, "1", " 01", "1.50", True, "True", "north", None)]
-        ['1', '1', '1', '1', '1.5', 'true', 'true', 'north', None]
+        ['1', '1', '1', '1', '1.5', '1', '1', 'north', None]
     """
     text = written(value)
     if text is None:
         return None
     text = text.strip()
     if text.lower() in TRUTHS:
-        return text.lower()
+        return written(TRUTHS[text.lower()])
     if not _NUMBER.fullmatch(text):
         return text
     return written(float(text))
