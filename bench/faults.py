@@ -365,7 +365,7 @@ def judged(made: Consortium, heard: dict[tuple[str, str, int], set[bytes]]) -> d
         distinct = {(body["run"], body["round"]) for body in entries}
         grant, given = ledger.grants()[0]
         spent = Fraction(grant.budget.epsilon) * len(distinct) / grant.answers
-        wrong = given != len(distinct) or len(entries) != len(distinct) or ledger.spent() != spent
+        wrong = given != len(distinct) or len(entries) != len(distinct) or ledger.charged() != spent
         overspends += wrong or spent > Fraction(grant.budget.epsilon)
         for (owner, run, k), said in heard.items():
             if owner != token(party.name):

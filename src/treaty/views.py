@@ -1,6 +1,7 @@
 """What a result looks like to a person: as text, and as HTML in a notebook."""
 
 import io
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from html import escape
@@ -44,6 +45,11 @@ def as_html(what: RenderableType) -> str:
     heavy = isinstance(what, Text) and "bold" in str(what.style)
     lines = escape(words).replace("\n", "<br>")
     return f"<p>{f'<b>{lines}</b>' if heavy else lines}</p>" if words.strip() else ""
+
+
+def epsilon_text(epsilon: float) -> str:
+    """Return an ε that has been spent as it is shown; without noise it has no end."""
+    return "no end (no noise)" if math.isinf(epsilon) else f"{epsilon:.4g}"
 
 
 def some(names: Iterable[str], most: int = 8) -> str:

@@ -101,7 +101,7 @@ def test_peers_train_a_model_each_and_share_their_budgets_out(tmp_path):
             assert model.theta == world.from_ledgers(name_of_run, treaty)
         ledger = world.homes[NAMES[0]].ledger()
         assert float(ledger.committed()[0]) == pytest.approx(1.0)
-        assert float(ledger.spent()) == pytest.approx(2 * 4 / 5 / 3)
+        assert float(ledger.charged()) == pytest.approx(2 * 4 / 5 / 3)
         ledger.close()
 
 

@@ -139,7 +139,7 @@ def test_a_backup_goes_back_into_a_home_that_lost_everything_but_its_records(tmp
     assert not home.key_file.exists()
     assert float(home.restore(tmp_path / "backup.sqlite", new_key=True)) == 1.0
     opened = home.open()
-    assert float(opened.ledger.spent()) == 1.0
+    assert float(opened.ledger.charged()) == 1.0
     opened.close()
 
 

@@ -172,14 +172,14 @@ def test_a_restored_backup_counts_as_spent_what_it_may_have_forgotten(ledger, pa
         ledger.write(_entry(k))
     ledger.grant(Grant("second", Budget(0.5), 1))
     ledger.write(_entry(1, "second"))
-    spent = ledger.spent()
+    spent = ledger.charged()
     ledger.close()
     path.write_bytes(b"damaged")
     lost = restore(path, tmp_path / "backup.sqlite", Dataset(1000, "new"), Budget(3.0, 1e-5))
     restored = DurableLedger(path)
     restored.verify()
-    assert restored.spent() == Fraction(3, 2) >= spent
-    assert lost == restored.spent() - Fraction(3, 20)
+    assert restored.charged() == Fraction(3, 2) >= spent
+    assert lost == restored.charged() - Fraction(3, 20)
     assert restored.committed()[0] == Fraction(3, 2)
     assert restored.dataset == Dataset(1000, "new")
     with pytest.raises(Refusal, match="has been revoked"):
@@ -370,7 +370,7 @@ def test_a_restore_that_is_cut_off_never_makes_room_for_a_new_ledger(
         opened.close()
     restore(path, tmp_path / "backup.sqlite", DATA, Budget(3.0, 1e-5))
     restored = DurableLedger(path)
-    assert restored.spent() == 1
+    assert restored.charged() == 1
     restored.close()
 
 

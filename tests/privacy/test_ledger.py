@@ -1,14 +1,22 @@
 """Both ledgers keep the same promises; the durable one also survives, and shows every edit."""
 
 import contextlib
+import math
 import multiprocessing
 import sqlite3
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
 import pytest
-from dp_accounting import GaussianDpEvent, LaplaceDpEvent, NonPrivateDpEvent
+from dp_accounting import (
+    GaussianDpEvent,
+    LaplaceDpEvent,
+    NonPrivateDpEvent,
+    SelfComposedDpEvent,
+)
+from dp_accounting.pld import PLDAccountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +31,7 @@ from treaty.privacy import (
     MemoryLedger,
     epsilon_spent,
 )
+from treaty.privacy.accounting import gaussian_multiplier
 
 DATA = Dataset(1000, "digest")
 
@@ -36,7 +45,7 @@ def ledger(request, tmp_path):
     if request.param == "memory":
         yield MemoryLedger()
         return
-    made = DurableLedger.create(tmp_path / "ledger.sqlite", DATA, Budget(100.0))
+    made = DurableLedger.create(tmp_path / "ledger.sqlite", DATA, Budget(100.0, 1e-3))
     yield made
     made.close()
 
@@ -48,13 +57,32 @@ def durable(tmp_path):
     made.close()
 
 
-def test_spending_is_exact_arithmetic(ledger):
-    """Ten answers at ε = 0.1 spend exactly ε, where ten times 0.01 as floats would not."""
-    ledger.grant(Grant("treaty", Budget(0.1), 10))
+def test_what_is_spent_follows_from_what_was_released(ledger):
+    """Noise of ten times the sensitivity spends a tenth an answer, whatever the grant says."""
+    ledger.grant(Grant("treaty", Budget(5.0), 10))
     for k in range(10):
-        assert epsilon_spent(ledger, "treaty") == Fraction(0.1) * k / 10
+        assert epsilon_spent(ledger, "treaty") == pytest.approx(k / 10, rel=1e-15)
         ledger.write(_entry(k))
-    assert epsilon_spent(ledger, "treaty") == Fraction(0.1)
+    assert epsilon_spent(ledger, "treaty") == 1.0
+    assert epsilon_spent(ledger, "another") == 0.0
+
+
+def test_an_answer_without_noise_spends_without_end(ledger):
+    ledger.grant(Grant("treaty", Budget(5.0), 10))
+    ledger.write(replace(_entry(1), event=NonPrivateDpEvent()))
+    assert epsilon_spent(ledger, "treaty") == math.inf
+
+
+def test_a_part_of_an_epsilon_delta_grant_is_no_part_of_its_epsilon(ledger):
+    """Five of ten Gaussian answers are more than half of the ε at the same δ."""
+    budget = Budget(1.0, 1e-6)
+    ledger.grant(Grant("treaty", budget, 10))
+    event = GaussianDpEvent(gaussian_multiplier(budget, 10))
+    for k in range(5):
+        ledger.write(replace(_entry(k), event=event))
+    independent = PLDAccountant().compose(SelfComposedDpEvent(event, 5)).get_epsilon(1e-6)
+    assert epsilon_spent(ledger, "treaty") == pytest.approx(independent, rel=1e-3)
+    assert epsilon_spent(ledger, "treaty") > 0.65
 
 
 def test_a_spent_grant_takes_no_more(ledger):
@@ -231,7 +259,7 @@ def test_what_is_spent_never_exceeds_what_is_granted(tmp_path_factory, budgets, 
         except Refusal:
             continue
     total = sum((Fraction(g.budget.epsilon) * given / g.answers for g, given in ledger.grants()))
-    assert ledger.spent() == total <= sum(Fraction(g.budget.epsilon) for g, _ in ledger.grants())
+    assert ledger.charged() == total <= sum(Fraction(g.budget.epsilon) for g, _ in ledger.grants())
     assert sum(given for _, given in ledger.grants()) == len(distinct)
     assert total <= 3
     ledger.verify()

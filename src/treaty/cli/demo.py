@@ -170,7 +170,7 @@ def _papers_view(story: "Story") -> None:
     console.print(
         f"Over everybody's flights {story.beaten} of {len(report.alone)} airports' own models are worse "
         "than the one together: they are asked about flights that never come to them. "
-        f"Each spent ε = {max(report.spent.values()):g} in {max(report.answers.values())} answer."
+        f"Each spent ε = {max(report.spent.values()):.4g} in {max(report.answers.values())} answer."
     )
 
 

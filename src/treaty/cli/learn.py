@@ -13,8 +13,16 @@ from rich.table import Table
 from rich.text import Text
 
 from treaty.cli.options import CredentialFolder, Json, OwnLosses, Public, TreatyFile
-from treaty.cli.output import check_writable, console, print_json, quiet_asyncio, table
+from treaty.cli.output import (
+    check_writable,
+    console,
+    plain_epsilons,
+    print_json,
+    quiet_asyncio,
+    table,
+)
 from treaty.errors import TreatyError
+from treaty.views import epsilon_text
 
 if TYPE_CHECKING:
     from treaty.federation.conductor import Snapshot
@@ -163,7 +171,7 @@ def _plain(training: "FederatedTraining", trained: "Model") -> dict[str, Any]:
         "treaty": training.treaty,
         "run": training.run_name,
         "answers": ending.given,
-        "epsilon_spent": training.spent(),
+        "epsilon_spent": plain_epsilons(training.spent()),
         "ended_early": ending.ended_early,
         "fitness_on_public_rows": training.fitness(ending.theta),
         "theta": list(trained.theta),
@@ -175,7 +183,7 @@ def _print_ending(training: "FederatedTraining") -> None:
     assert ending is not None
     shown = table("Trained together", "owner", "answers", "ε spent")
     for name, spent in training.spent().items():
-        shown.add_row(name, f"{ending.given[name]:,}", f"{spent:.4g}")
+        shown.add_row(name, f"{ending.given[name]:,}", epsilon_text(spent))
     console.print(shown)
     if ending.ended_early:
         console.print("Nobody had an answer left before the last round.")
@@ -186,12 +194,9 @@ def _shown(training: "FederatedTraining", snapshot: "Snapshot", said: list[str])
     title = f"round {min(snapshot.round, snapshot.rounds):,} of {snapshot.rounds:,}"
     if value is not None:
         title += f", f on the public rows {value:.5g}"
-    shown = table(title, "owner", "answers", "ε spent", "")
+    shown = table(title, "owner", "answers", "")
     for name, given in snapshot.given.items():
-        epsilon, answers = training.epsilons[name]
         awaited = "awaited" if name in snapshot.waiting else ""
-        shown.add_row(
-            name, f"{given:,} of {answers:,}", f"{epsilon * given / answers:.4g}", awaited
-        )
+        shown.add_row(name, f"{given:,} of {training.granted[name]:,}", awaited)
     shown.caption = said[-1] if said else None
     return shown

@@ -115,13 +115,13 @@ def _check_export(path: Path) -> None:
 
 def _plain(opened: "DurableLedger", head: str, events: int) -> dict[str, Any]:
     """Return what a ledger says, as plain data."""
-    from treaty.privacy.ledger import charge
+    from treaty.privacy import epsilon_spent
 
     return {
         "records": opened.dataset.records,
         "cap": float(opened.cap[0]),
         "committed": float(opened.committed()[0]),
-        "spent": float(opened.spent()),
+        "charged": float(opened.charged()),
         "treaties": [
             {
                 "treaty": grant.treaty,
@@ -129,7 +129,7 @@ def _plain(opened: "DurableLedger", head: str, events: int) -> dict[str, Any]:
                 "delta": grant.budget.delta,
                 "answers": grant.answers,
                 "given": given,
-                "spent": float(charge(grant, given)),
+                "spent": epsilon_spent(opened, grant.treaty),
                 "revoked": grant.revoked,
             }
             for grant, given in opened.grants()
@@ -144,24 +144,27 @@ def _show(contents: dict[str, Any]) -> None:
         f"{contents['records']:,} records",
         "treaty",
         "ε granted",
+        "δ",
         "ε spent",
-        "ε left",
         "answers",
+        "share of the grant",
         "state",
     )
     for row in contents["treaties"]:
         shown.add_row(
             row["treaty"][:12] + row["treaty"][64:],
             f"{row['epsilon']:g}",
+            f"{row['delta']:g}",
             f"{row['spent']:.4g}",
-            f"{row['epsilon'] - row['spent']:.4g}",
             f"{row['given']:,} of {row['answers']:,}",
+            f"{row['given'] / row['answers']:.0%}",
             "revoked" if row["revoked"] else "granted",
         )
     console.print(shown)
     _say(
         f"Of ε = {contents['cap']:g} for all treaties together, {contents['committed']:g} is granted or "
-        f"spent and {contents['spent']:.4g} is spent."
+        f"spent; {contents['charged']:.4g} counts as spent whatever is revoked (a grant with a δ counts "
+        "whole from its first answer on)."
     )
     for event in contents["events"]:
         console.print(

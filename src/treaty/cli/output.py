@@ -4,7 +4,7 @@ import json
 import logging
 import math
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,11 @@ Tick = Callable[[int, int], None]
 def print_json(data: dict[str, Any]) -> None:
     """Print one JSON object; an infinite number becomes null."""
     sys.stdout.write(json.dumps(_finite(data), indent=2, ensure_ascii=False) + "\n")
+
+
+def plain_epsilons(spent: Mapping[str, float]) -> dict[str, float | str]:
+    """Return ε by owner as plain data: "inf" where answers were given without noise, as in a treaty."""
+    return {name: "inf" if math.isinf(each) else each for name, each in spent.items()}
 
 
 def table(title: str, *columns: str) -> Table:

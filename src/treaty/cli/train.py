@@ -10,6 +10,7 @@ from treaty.cli.output import (
     check_writable,
     console,
     named_files,
+    plain_epsilons,
     print_json,
     progress_bar,
     remarks,
@@ -17,6 +18,7 @@ from treaty.cli.output import (
     waiting,
     warn,
 )
+from treaty.views import epsilon_text
 
 if TYPE_CHECKING:
     from treaty.gains import OwnGain
@@ -105,7 +107,7 @@ def _plain(report: "Training", owners: "dict[str, OwnGain]") -> dict[str, Any]:
         "psi_public_only": report.public_only,
         "psi_nothing": report.nothing,
         "best_fitness": report.best,
-        "epsilon_spent": report.spent,
+        "epsilon_spent": plain_epsilons(report.spent),
         "answers": report.answers,
         "parameters": report.parameters,
         "theta": list(report.model.theta),
@@ -122,5 +124,5 @@ def _print_peers(reports: "dict[str, Training]") -> None:
     for name in reports:
         answers = sum(report.answers[name] for report in reports.values())
         epsilon = sum(report.spent[name] for report in reports.values())
-        spent.add_row(name, f"{answers:,}", f"{epsilon:.4g}")
+        spent.add_row(name, f"{answers:,}", epsilon_text(epsilon))
     console.print(spent)

@@ -10,6 +10,7 @@ from treaty.federation.journal import Journal
 from treaty.limits import check_answer
 from treaty.models import Model
 from treaty.plans import Driver, peer_plans
+from treaty.privacy.accounting import epsilon_of
 from treaty.records import SourceLike
 from treaty.terms import Treaty, fingerprint, fit, model_of, plan_of
 from treaty.terms.names import LEARNER
@@ -59,9 +60,7 @@ class FederatedTraining:
         driver = Driver(plan)
         self._journal = Journal(journal, self.treaty, driver.learner.step_sizes)
         self.run_name = self._journal.run
-        self.epsilons = {
-            party.name: (plan.budget(party).epsilon, plan.answers(party)) for party in plan.parties
-        }
+        self._plan = plan
         self.ending: Ending | None = None
         self._conductor = Conductor(
             self.treaty,
@@ -88,7 +87,17 @@ class FederatedTraining:
         problem = self._public.problem
         return float(problem.penalty(theta) + self._public.risk.value(theta))
 
+    @property
+    def granted(self) -> dict[str, int]:
+        """How many answers each owner grants."""
+        return {party.name: self._plan.answers(party) for party in self._plan.parties}
+
     def spent(self) -> dict[str, float]:
-        """Return the ε each owner has spent on this training."""
+        """Return the ε that each owner's answers in this training come to, at the δ of its budget."""
         given = {} if self.ending is None else self.ending.given
-        return {n: e * given.get(n, 0) / answers for n, (e, answers) in self.epsilons.items()}
+        return {
+            party.name: epsilon_of(
+                {release.event: given.get(party.name, 0)}, self._plan.budget(party).delta
+            )
+            for party, release in zip(self._plan.parties, self._plan.releases, strict=True)
+        }

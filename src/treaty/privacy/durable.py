@@ -7,22 +7,26 @@ file tells how far it has come, so that an older copy shows.
 """
 
 import functools
+import json
 import math
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from treaty.errors import Refusal, TreatyError
 from treaty.logbook import Broken, Logbook, Mark, Unwritable
 from treaty.logbook.logbook import put_in_place
 from treaty.logbook.mark import MarkFile, write_mark
 from treaty.privacy.budget import Budget
-from treaty.privacy.entries import plain_entry, read_entry
+from treaty.privacy.entries import plain_entry, read_entry, read_event
 from treaty.privacy.ledger import Entry, Grant, charge, check_room
+
+if TYPE_CHECKING:  # dp-accounting takes a second to import
+    from dp_accounting import DpEvent
 
 _FINE = 1 << 80
 """Totals in marks are multiples of 1 over this."""
@@ -197,8 +201,8 @@ CREATE TABLE answers(
         """Return the (ε, δ) that is granted or spent: of a revoked treaty only what is spent."""
         return _committed(self.forgotten(), self.grants())
 
-    def spent(self) -> Fraction:
-        """Return the ε spent over all treaties, exactly; see `charge` for treaties with a δ."""
+    def charged(self) -> Fraction:
+        """Return the ε that counts as spent under the cap, exactly; see `charge`."""
         return sum((charge(grant, given) for grant, given in self.grants()), self.forgotten()[0])
 
     def forgotten(self) -> tuple[Fraction, Fraction]:
@@ -278,6 +282,15 @@ CREATE TABLE answers(
         row = self._one("SELECT given FROM grants WHERE treaty = ?", treaty)
         return 0 if row is None else int(row[0])
 
+    def released(self, treaty: str) -> "Mapping[DpEvent, int]":
+        """Return what answers under this treaty have released, and how often."""
+        rows = self._all(
+            "SELECT json_extract(events.body, '$.event'), count(*) FROM events JOIN answers USING (seq) "
+            "WHERE answers.treaty = ? GROUP BY 1",
+            treaty,
+        )
+        return {read_event(json.loads(event)): int(times) for event, times in rows}
+
     def answers_since(self, time: datetime) -> int:
         """Return how many answers were given since a time, under all treaties."""
         stamp = time.astimezone(UTC).isoformat()
@@ -336,12 +349,12 @@ CREATE TABLE answers(
             totals: what is known of the (ε, δ) granted or spent since the copy was made.
         """
         with self._writing():
-            before, known = self.spent(), self.committed()
+            before, known = self.charged(), self.committed()
             largest = [max(part) for part in zip(known, *totals, strict=True)]
             epsilon, delta = (most - part for most, part in zip(largest, known, strict=True))
             body = {**vars(dataset), "epsilon": str(epsilon), "delta": str(delta)}
             self._append("restoration", body)
-            lost = self.spent() - before
+            lost = self.charged() - before
         return lost, _mark(self._head(), self.committed())
 
     @classmethod

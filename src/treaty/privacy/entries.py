@@ -31,7 +31,7 @@ def read_entry(body: dict[str, Any]) -> Entry:
         body["round"],
         unpacked(body["theta"]),
         unpacked(body["answer"]),
-        _read_event(body["event"]),
+        read_event(body["event"]),
         body.get("question", USUAL_QUESTION),
     )
 
@@ -46,7 +46,8 @@ def _plain_event(event: "DpEvent") -> dict[str, Any]:
     raise TreatyError(f"the ledger has no words for a {type(event).__name__}")
 
 
-def _read_event(plain: dict[str, Any]) -> "DpEvent":
+def read_event(plain: dict[str, Any]) -> "DpEvent":
+    """Parse what an answer released."""
     from dp_accounting import GaussianDpEvent, LaplaceDpEvent, NonPrivateDpEvent
 
     kinds = {"LaplaceDpEvent": LaplaceDpEvent, "GaussianDpEvent": GaussianDpEvent}

@@ -5,11 +5,14 @@ answered from the ledger: fresh noise for the same question would be a second re
 """
 
 import threading
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from treaty.errors import Refusal
+from treaty.privacy.accounting import epsilon_of
 from treaty.privacy.budget import Budget
 
 if TYPE_CHECKING:  # dp-accounting takes a second to import
@@ -89,21 +92,22 @@ class Ledger(Protocol):
         """Return how many answers this treaty has had."""
         ...
 
+    def released(self, treaty: str) -> "Mapping[DpEvent, int]":
+        """Return what answers under this treaty have released, and how often."""
+        ...
 
-def epsilon_spent(ledger: Ledger, treaty: str) -> Fraction:
-    """Return the ε spent under a treaty, exactly: answers given / answers granted · ε.
 
-    Under (ε, δ) this is the share of the grant that is used up, which is what an owner wants to
-    know; it is not an ε of its own.
+def epsilon_spent(ledger: Ledger, treaty: str) -> float:
+    """Return the ε that the answers given under a treaty come to together, at the δ of its grant.
+
+    Infinite where an answer was given without noise.
     """
     grant = ledger.granted(treaty)
-    if grant is None or grant.budget.unlimited:
-        return Fraction(0)
-    return Fraction(grant.budget.epsilon) * ledger.answers_given(treaty) / grant.answers
+    return 0.0 if grant is None else epsilon_of(ledger.released(treaty), grant.budget.delta)
 
 
 def charge(grant: Grant, given: int) -> Fraction:
-    """Return the ε that so many answers stand for, on their own.
+    """Return the ε that so many answers count for under a cap, over all treaties together.
 
     Pure ε adds up answer by answer. Of an (ε, δ) grant a part of the answers is not a part of the ε at
     the same δ: with the first answer all of it counts.
@@ -178,3 +182,7 @@ class MemoryLedger:
     def answers_given(self, treaty: str) -> int:
         """Return how many answers this treaty has had."""
         return self._given.get(treaty, 0)
+
+    def released(self, treaty: str) -> "Mapping[DpEvent, int]":
+        """Return what answers under this treaty have released, and how often."""
+        return Counter(e.event for (own, _, _), e in self._entries.items() if own == treaty)

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from treaty.fitness import PSI_IN_WORDS
 from treaty.gains.table import LEARNERS_VIEW, render_all
+from treaty.views import epsilon_text
 
 if TYPE_CHECKING:
     from treaty.training.training import Training
@@ -30,7 +31,7 @@ def render(report: "Training", *, owners: bool = False) -> Group:
         standings.add_row(Text(row.name), f"{row.psi:.4g}", style=style)
     spent = _table("Budget", "owner", "answers", "ε spent")
     for name, epsilon in report.spent.items():
-        spent.add_row(Text(name), f"{report.answers[name]:,}", f"{epsilon:.4g}")
+        spent.add_row(Text(name), f"{report.answers[name]:,}", epsilon_text(epsilon))
     parts += [standings, Text(PSI_IN_WORDS), spent]
     steps = ", ".join(f"{name} = {value:.4g}" for name, value in report.parameters.items())
     if steps:

@@ -47,7 +47,7 @@ class Training(Shown):
             any.
         nothing: ψ of the best constant.
         best: f(θ*), without privacy.
-        spent: the ε each owner has spent.
+        spent: the ε that each owner's answers come to, at the δ of its budget; infinite without noise.
         answers: how many answers each owner has given.
         parameters: the learner's step sizes, given or derived.
         assembly: what it was trained on.
@@ -161,7 +161,7 @@ def _trained(
         public_only=assembly.psi_public_only(stick),
         nothing=psi(best_constant(problem, stick.union)),
         best=stick.best.value,
-        spent={name: float(epsilon_spent(ledger, treaty)) for name, ledger in ledgers.items()},
+        spent={name: epsilon_spent(ledger, treaty) for name, ledger in ledgers.items()},
         answers={name: ledger.answers_given(treaty) for name, ledger in ledgers.items()},
         parameters=run.step_sizes,
         assembly=assembly,
@@ -213,7 +213,7 @@ def train_only(assembly: Assembly) -> tuple[Model, dict[str, float]]:
     """Train once and compare with nothing: return the model, and the ε that each owner has spent."""
     treaty = fingerprint(assembly.treaty)
     run = _run(assembly, assembly.plan, treaty)
-    spent = {name: float(epsilon_spent(each, treaty)) for name, each in run.ledgers.items()}
+    spent = {name: epsilon_spent(each, treaty) for name, each in run.ledgers.items()}
     return assembly.model(run.theta), spent
 
 

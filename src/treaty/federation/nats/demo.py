@@ -19,6 +19,7 @@ from treaty.federation.nats.children import start_child
 from treaty.federation.nats.server import prepare, start_server, stop_server
 from treaty.federation.training import FederatedTraining
 from treaty.owner import Home
+from treaty.privacy import epsilon_spent
 from treaty.terms import dumps, loads
 from treaty.terms.names import token
 
@@ -89,8 +90,9 @@ def run_demo(keep: Path | None, tell: Callable[[str], None]) -> None:
         for name in BANKS:
             ledger = Home(folder / slug(name)).ledger()
             grant, given = ledger.grants()[0]
+            spent = epsilon_spent(ledger, grant.treaty)
             tell(
-                f"{name}'s ledger: {given} of {grant.answers} answers, ε {float(ledger.spent()):.3g} of "
+                f"{name}'s ledger: {given} of {grant.answers} answers, ε {spent:.3g} of "
                 f"{grant.budget.epsilon:g} spent; unbroken up to {ledger.verify()[:16]}"
             )
             ledger.close()
