@@ -40,7 +40,7 @@ def test_example_runs_as_written(name, tmp_path):
     plan = plan_of(document)
     for party in plan.parties:
         assert report["epsilon_spent"][party.name] <= party.budget.epsilon
-        assert unusual(document, plan.release(party)) == []
+        assert unusual(party, document, plan.release(party)) == []
 
 
 def test_the_flights_example_is_the_demonstrations_treaty():

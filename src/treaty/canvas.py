@@ -27,6 +27,12 @@ def canvas(width: float, height: float) -> "Figure":
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def mark_private(figure: "Figure") -> None:
+    """Say in a picture that it was computed from private records without noise."""
+    words = "Computed from private records without noise: this picture must not leave."
+    figure.supxlabel(words, fontsize=9, color=ORANGE, x=0.01, ha="left")
+
+
 def headline(axes: "Axes", words: str) -> None:
     """Put a title over the left edge, and leave out the frame where nothing is read off it."""
     axes.set_title(words, loc="left", fontsize=11)

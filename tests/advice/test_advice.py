@@ -373,7 +373,7 @@ def test_an_owner_asks_inside_its_own_walls(public, tmp_path):
         advice = t.advise(loads(TREATY), public, own={"shy": t.open_source(path)})
         measured[luck] = next(side for side in advice.owners if side.name == "shy")
         assert "must not leave" in str(advice)
-        assert advice.plain()["must_not_leave"] is True
+        assert advice.plain()["private"] is True
     assert measured["good"].alone < 0.05
     assert measured["bad"].alone > 1.0
     with pytest.raises(TreatyError, match="`own` names nobody, who is not a party"):

@@ -64,7 +64,7 @@ def test_the_ledger_is_shown_exported_and_checked(banks, tmp_path):
     assert broken.returncode == 2
     assert "event 6 of the ledger is not what was written" in broken.stderr
     told = json.loads(run("ledger", "--home", home, "--json").stdout)
-    assert told["spent"] == pytest.approx(0.95)
+    assert told["charged"] == pytest.approx(0.95)
     assert told["treaties"][0]["given"] == 19
     assert told["head"] == head
 

@@ -221,7 +221,7 @@ def test_the_records_of_a_party_need_no_stand_in(public, tmp_path):
 def test_private_and_generated_evidence_say_so(public):
     private = t.forecast(_treaty(), public, private=True, public_rows=500)
     assert "must not leave" in str(private)
-    assert private.plain()["must_not_leave"] is True
+    assert private.plain()["private"] is True
     generated = t.forecast(_treaty(), generate=True)
     assert "weakest evidence" in str(generated)
     assert generated.nothing.low >= 0

@@ -285,6 +285,6 @@ def test_columns_that_look_alike_are_pointed_at():
     document = fit(loads(text), None)
     plan = plan_of(document)
     party = plan.parties[0]
-    told = unusual(document, plan.release(party))
+    told = unusual(party, document, plan.release(party))
     assert any("look alike" in line for line in told)
     assert dumps(document)

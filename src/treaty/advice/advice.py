@@ -146,7 +146,7 @@ class Advice(Shown):
             "evidence": self.evidence,
             "owners_assumed_alike": self.alike,
             "owners_not_known": list(self.unknown),
-            "must_not_leave": self.evidence == "private",
+            "private": self.evidence == "private",
             "everybody": self.everybody.plain(),
             "recommended": self.recommended.plain(),
             "with_precision_weights": self.with_precision_weights,

@@ -11,7 +11,7 @@ from treaty.advice.advice import Advice
 from treaty.advice.targets import priced_budgets
 from treaty.advice.worth import Worth, worth_of
 from treaty.arrays import FloatArray
-from treaty.canvas import BLUE, GREY, ORANGE, ErrorAxis, by_factors, canvas, headline
+from treaty.canvas import BLUE, GREY, ORANGE, ErrorAxis, by_factors, canvas, headline, mark_private
 from treaty.errors import TreatyError
 from treaty.forecasting import Outlook
 from treaty.records import Target
@@ -49,6 +49,8 @@ def draw(outlook: Outlook, advice: Advice, target: Target, path: Path) -> None:
         [grid[0, 2], grid[0, 3], grid[1, 2], grid[1, 3]], SCENARIOS, strict=True
     ):
         _scenario(figure.add_subplot(place), worth, epsilons, axis, sizes, budgets)
+    if advice.evidence == "private":
+        mark_private(figure)
     figure.savefig(path, dpi=150)
 
 

@@ -63,7 +63,7 @@ def adapt(
     if picture is not None:
         draw(report.gain, picture)
     if as_json:
-        print_json(report.plain())
+        print_json(report.plain(), private=True)
         return
     console.print(render(report.gain))
     console.print(_how(report.model), highlight=False)

@@ -105,7 +105,7 @@ def advise(
         if plot is not None:
             draw(outlook, advice, document.target, plot)
     if as_json:
-        print_json(advice.plain())
+        print_json(advice.plain(), private=advice.evidence == "private")
         return
     console.print(render(advice))
 

@@ -50,7 +50,7 @@ def demo(
 
         draw(story, picture)
     if as_json:
-        print_json(story.plain())
+        print_json(story.plain(), private=False)
         return
     _tell(story)
     if picture is not None:

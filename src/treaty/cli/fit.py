@@ -48,7 +48,10 @@ def fit(
     beside = write_fitted(treaty, text, settled)
     print_ = t.fingerprint(t.load(treaty))
     if as_json:
-        print_json({"dictionary": str(beside), "treaty": print_, "parameters": fitted.dimension})
+        print_json(
+            {"dictionary": str(beside), "treaty": print_, "parameters": fitted.dimension},
+            private=False,
+        )
         return
     console.print(f"wrote {beside}: {fitted.dimension} parameters from {fitted.public_rows:,} rows")
     console.print(f"treaty {print_}")

@@ -116,7 +116,8 @@ def forecast(
             looked, why_not = _settings(document, stand_in)
     if as_json:
         told = {} if looked is None else {"settings": _plain(looked)}
-        print_json({**result.plain(), "notes": [*notes, *unused], **told})
+        told |= {"notes": [*notes, *unused]}
+        print_json({**result.plain(), **told}, private=result.evidence == "private")
         return
     console.print(render(result, details=details))
     if looked is not None:

@@ -92,7 +92,7 @@ def init(
     if private:
         out.write_text(blank_draft(open_source(data), target=target, by=by), encoding="utf-8")
         if as_json:
-            print_json({"treaty": str(out), "complete": False})
+            print_json({"treaty": str(out), "complete": False}, private=False)
             return
         console.print(f"wrote {out}: fill in what is left open; no value of the rows is in it")
         return
@@ -158,7 +158,8 @@ def init(
                 "planned": planned and not not_planned,
                 "verdict": verdict,
                 "notes": notes,
-            }
+            },
+            private=records is not None,  # how many of them have no target is among the notes
         )
         return
     if verdict:

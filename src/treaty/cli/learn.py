@@ -114,7 +114,7 @@ def learn(
             ) from None
     trained.save(model)
     if as_json:
-        print_json(_plain(training, trained))
+        print_json(_plain(training, trained), private=False)
         return
     _print_ending(training)
     console.print(f"The model is in {model}, the run in {journal}.", highlight=False)

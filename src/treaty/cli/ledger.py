@@ -92,7 +92,7 @@ def ledger(
     finally:
         opened.close()
     if as_json:
-        print_json(contents)
+        print_json(contents, private=False)
     else:
         _show(contents)
 

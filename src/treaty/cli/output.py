@@ -22,11 +22,18 @@ if TYPE_CHECKING:
 console = Console(markup=False)
 """Names and titles come from others: nothing in them is markup."""
 PICTURES = (".png", ".svg", ".pdf")
+MUST_NOT_LEAVE = "Computed from private records without noise: this must not leave."
 Tick = Callable[[int, int], None]
 
 
-def print_json(data: dict[str, Any]) -> None:
-    """Print one JSON object; an infinite number becomes null."""
+def print_json(data: dict[str, Any], *, private: bool) -> None:
+    """Print one JSON object; an infinite number becomes null.
+
+    Args:
+        data: what is in it.
+        private: whether any of it was computed from private records without noise, which it then says.
+    """
+    data = {"private": private, **({"note": MUST_NOT_LEAVE} if private else {}), **data}
     sys.stdout.write(json.dumps(_finite(data), indent=2, ensure_ascii=False) + "\n")
 
 

@@ -102,7 +102,7 @@ def plan(
         if papers:
             others += of_papers(draft, judge)
     if as_json:
-        print_json({**_plain(found, told, others, out), "auc_public_only": auc})
+        print_json({**_plain(found, told, others, out), "auc_public_only": auc}, private=False)
         return
     _show(found, told, others)
     if auc is not None:

@@ -106,7 +106,7 @@ def reproduce(
     write_report(made, drawn, workshop.described(), report)
     if as_json:
         described = {"report": str(report), "rows": workshop.described(), "runs": runs}
-        print_json(described | {"seed": seed} | _plain(made))
+        print_json(described | {"seed": seed} | _plain(made), private=False)
         return
     for sentence in workshop.described():
         console.print(sentence)

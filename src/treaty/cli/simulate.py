@@ -95,7 +95,8 @@ def simulate(
                 "psi_median": median.tolist(),
                 "psi_p75": p75.tolist(),
                 "owners": {name: gain.plain() for name, gain in owners.items()},
-            }
+            },
+            private=True,
         )
         return
     console.print(f"treaty {t.fingerprint(assembly.treaty)[:16]}, {document.title}")

@@ -54,6 +54,7 @@ def train(
         --public flights/public.parquet
     """
     import treaty as t
+    from treaty.plans.deltas import delta_doubts
     from treaty.plans.waste import waste
     from treaty.training.doubts import doubts
     from treaty.training.table import render
@@ -64,7 +65,8 @@ def train(
     notes = [*remarks(*records.values()), *doubts(document, records)]
     warn(notes, quiet=as_json)
     assembly = t.assemble(document, records, public)
-    warn(waste(assembly.plan), quiet=as_json)
+    unusual = [*waste(assembly.plan), *delta_doubts(assembly.plan)]
+    warn(unusual, quiet=as_json)
     with progress_bar("training", quiet=as_json) as tick:
         if peers:
             reports = t.train_peers(assembly, progress=tick)
@@ -81,9 +83,10 @@ def train(
         print_json(
             {
                 "treaty": t.fingerprint(assembly.treaty),
-                "notes": [*notes, *waste(assembly.plan)],
+                "notes": [*notes, *unusual],
                 "models": {n or "together": _plain(r, owners[n]) for n, r in reports.items()},
-            }
+            },
+            private=True,
         )
         return
     console.print(f"treaty {t.fingerprint(assembly.treaty)[:16]}, {document.title}")

@@ -84,7 +84,7 @@ class TreatyEstimator(BaseEstimator):
             treaty, pays = self._planned(treaty, rows)
             if not pays:
                 theta = survey_of(treaty, rows).model("tuned").theta
-                self.treaty_, self.model_ = treaty, model_of(treaty, theta)
+                self.treaty_, self.model_ = treaty, model_of(treaty, theta, {})
                 self.spent_, self.trained_together_ = dict.fromkeys(owners, 0.0), False
                 return
         sources = {name: FrameSource(frame).of_owner(GROUP, name) for name in owners}

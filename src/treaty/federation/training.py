@@ -78,7 +78,7 @@ class FederatedTraining:
             self.ending = await self._conductor.run()
         finally:
             self._journal.close()
-        return model_of(self._document, self.ending.theta)
+        return model_of(self._document, self.ending.theta, self.spent(), self.ending.given)
 
     def fitness(self, theta: FloatArray) -> float | None:
         """Return f on the public rows, if there are any."""

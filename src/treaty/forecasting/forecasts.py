@@ -122,7 +122,7 @@ class Forecast(Shown):
             "stand_in_rows": self.stand_in_rows,
             "owners_assumed_alike": self.alike,
             "owners_not_known": list(self.unknown),
-            "must_not_leave": self.evidence == "private",
+            "private": self.evidence == "private",
             "together": self.together.plain(),
             "cost_of_privacy": self.cost.plain(),
             "optimisation": self.optimisation,

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treaty.arrays import FloatArray
-from treaty.canvas import BLUE, GREEN, SKY, ErrorAxis, by_factors, canvas, headline, levels
+from treaty.canvas import (
+    BLUE,
+    GREEN,
+    SKY,
+    ErrorAxis,
+    by_factors,
+    canvas,
+    headline,
+    levels,
+    mark_private,
+)
 from treaty.forecasting.forecasts import Forecast
 from treaty.forecasting.outlook import Outlook
 from treaty.gains.picture import owners_panel, panel_height
@@ -41,6 +51,8 @@ def draw(outlook: Outlook, forecast: Forecast, target: Target, path: Path) -> No
     if owners:
         owners_panel(panels[0], owners)
     _one_model(panels[-1], outlook, forecast, target)
+    if forecast.evidence == "private":
+        mark_private(figure)
     figure.savefig(path, dpi=150)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from treaty.canvas import BLUE, GREY, ORANGE, canvas, headline
+from treaty.canvas import BLUE, GREY, ORANGE, canvas, headline, mark_private
 from treaty.gains.competing import ADAPTED, ALONE, PUBLIC, adapted
 from treaty.gains.own_gain import OwnGain, sentence
 from treaty.gains.table import NAMES, title
@@ -51,6 +51,7 @@ def draw(gain: OwnGain, path: Path) -> None:
     axes.set_ylim(-0.6, len(there) - 0.4)
     headline(axes, title(gain))
     figure.text(0.01, -0.02, sentence(gain), fontsize=9, wrap=True, va="top")
+    mark_private(figure)
     figure.savefig(path, dpi=150, bbox_inches="tight")
 
 

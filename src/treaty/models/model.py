@@ -5,7 +5,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import polars as pl
@@ -25,6 +25,7 @@ from treaty.matrices import Matrix, beside, scores
 from treaty.models.coefficients import CONSTANT, coefficients
 from treaty.models.own_columns import OwnColumns
 from treaty.models.own_rows import OwnRows, Reader
+from treaty.models.provenance import Provenance
 from treaty.plain import Plain, first_problem
 from treaty.records import (
     Counts,
@@ -80,6 +81,7 @@ class Model(Plain):
         own_columns: columns of an owner's own that it reads on top, if any.
         theta: θ, of the dictionary's numbers and then of those of the own columns.
         adapted: how it was adapted to an owner's own records, if it was.
+        provenance: with which privacy it was trained, if that is known.
     """
 
     treaty: str
@@ -93,6 +95,7 @@ class Model(Plain):
     own_columns: OwnColumns | None = None
     theta: tuple[float, ...] = Field(min_length=1)
     adapted: AdaptedTo | None = None
+    provenance: Provenance | None = None
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Model":
@@ -126,6 +129,13 @@ class Model(Plain):
     def reader(self) -> Reader:
         """How it reads records."""
         return Reader(self.problem, self.encoder, self.own_columns)
+
+    @property
+    def private(self) -> bool:
+        """Whether it follows from private records without noise, or may: it must not leave then."""
+        return (
+            self.adapted is not None or self.provenance is None or bool(self.provenance.noiseless)
+        )
 
     def adapt(
         self,
@@ -325,8 +335,11 @@ class Model(Plain):
 
     def __repr__(self) -> str:
         what = f"{self.target.column} from {len(self.features)} columns, {self.loss} loss"
-        own = "" if self.adapted is None else f", adapted to {self.adapted.records:,} own records"
-        return f"Model({what}{own}, treaty {self.treaty[:16]})"
+        known = self.provenance
+        how = "its privacy is not known" if known is None else known.words()
+        if self.adapted is not None:
+            how += f", adapted to {self.adapted.records:,} own records: it must not leave"
+        return f"Model({what}, {how}, treaty {self.treaty[:16]})"
 
     def __str__(self) -> str:
         return as_text(self.rendered())
@@ -349,14 +362,18 @@ class Model(Plain):
         return as_html(self.rendered())
 
     def save(self, path: str | Path) -> None:
-        """Write the model as JSON."""
-        Path(path).write_text(self.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        """Write the model as JSON, and in it whether it must not leave."""
+        plain = {"private": self.private, **self.model_dump(mode="json")}
+        Path(path).write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> "Model":
         """Read a model written by `save`."""
         try:
-            return cls.model_validate(json.loads(Path(path).read_text(encoding="utf-8")))
+            plain = json.loads(Path(path).read_text(encoding="utf-8"))
+            if isinstance(plain, dict):
+                cast(dict[str, Any], plain).pop("private", None)  # what it is made from says so
+            return cls.model_validate(plain)
         except OSError as error:
             raise TreatyError(f"{path}: cannot be read ({error.strerror})") from error
         except ValidationError as error:

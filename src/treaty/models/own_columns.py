@@ -1,5 +1,7 @@
 """Columns of an owner's own, on top of those that a treaty names: read inside its walls alone."""
 
+import math
+
 import numpy as np
 import polars as pl
 from pydantic import model_validator
@@ -81,6 +83,8 @@ class ColumnReader:
                 features={}, dictionary=Dictionary(columns=(), centre=(), scale=(), intercept=0.0)
             )
         fitted = fit_dictionary(TERMS, features, encode(features, rows, Counts()))
+        # A digest that is not keyed lets whoever reads it try values out.
+        fitted = fitted.model_copy(update={"fitted_on": ""})
         return OwnColumns(features=features, dictionary=fitted)
 
     def __call__(self, seen: IntArray) -> Matrix:
@@ -103,8 +107,27 @@ def _feature(whole: pl.Series, seen: pl.Series) -> Feature | None:
     different = np.unique(numbers[np.isfinite(numbers)])
     if len(different) < 2:
         return None
-    bounds = (float(different[0]), float(different[-1]))
+    bounds = _rounded(different[0], different[-1])
     if len(different) == 2:
         return Number(bounds=bounds)
     hats = Hats(kind="hats", bounds=bounds, quantiles=min(KNOTS, len(different)))
-    return hats.placed(numbers)
+    return _with_round_knots(hats.placed(numbers))
+
+
+def _rounded(low: float, high: float) -> tuple[float, float]:
+    """Return bounds around two values, rounded outward: neither says what a record holds."""
+    unit = 10.0 ** (math.floor(math.log10(high - low)) - 1)
+    return (
+        float(f"{(math.floor(low / unit) - 1) * unit:.12g}"),
+        float(f"{(math.ceil(high / unit) + 1) * unit:.12g}"),
+    )
+
+
+def _with_round_knots(hats: Hats) -> Hats:
+    """Return hats with their knots moved to round numbers, a hundredth of the range apart."""
+    assert hats.knots is not None
+    low, high = hats.bounds
+    unit = 10.0 ** (math.floor(math.log10(high - low)) - 2)
+    knots = sorted({float(f"{round(knot / unit) * unit:.12g}") for knot in hats.knots})
+    inside = tuple(min(max(knot, low), high) for knot in knots)
+    return hats.model_copy(update={"knots": inside}) if len(set(inside)) > 1 else hats

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from treaty.losses import Clipped
 from treaty.plans import Party, Plan
+from treaty.plans.deltas import delta_doubt
 from treaty.privacy import Budget, Grant
 from treaty.questions import Release
 from treaty.records import Feature
@@ -53,6 +54,7 @@ class Offer:
             if len(self.grants) > 1
             else "one learner"
         )
+        except_ = "" if self.budget.delta == 0 else ", except with probability δ"
         noise = "pure" if self.budget.delta == 0 else f"with δ = {self.budget.delta:g}"
         return "\n".join(
             [
@@ -65,15 +67,29 @@ class Offer:
                 *(f"  {line};" for line in _sizes(treaty, release)),
                 f"  ε = {self.budget.epsilon:g} in all ({noise}): whatever anybody concludes from the "
                 f"answers about one record changes in odds by at most a factor of "
-                f"{_odds(self.budget.epsilon)};",
+                f"{_odds(self.budget.epsilon)}{except_};",
+                "  that is about a record: a person with several records here is protected by as many "
+                "times that ε;",
+                *self._overlapping(),
                 "  what is spent never comes back. Records and exact numbers never leave.",
-                *(f"Look twice: {line}" for line in unusual(treaty, release)),
+                *(f"Look twice: {line}" for line in unusual(self.party, treaty, release)),
                 f"After this, ε = {self.left:g} is left for other treaties over these records.",
             ]
         )
 
+    def _overlapping(self) -> list[str]:
+        """Say what protects a record that may sit with several owners."""
+        if self.plan.overlap == 1:
+            return []
+        most = max(self.plan.parties, key=lambda party: party.budget.epsilon)
+        return [
+            f"  a record may sit with up to {self.plan.overlap} owners, each of which spends that share "
+            f"of its ε: what protects such a record is the largest ε among them, at most "
+            f"{most.budget.epsilon:g} ({most.name});"
+        ]
 
-def unusual(treaty: Treaty, release: Release) -> list[str]:
+
+def unusual(party: Party, treaty: Treaty, release: Release) -> list[str]:
     """Return a sentence for every number that no example shipped with Treaty comes near."""
     problem, largest = release.problem, release.largest
     sizes = [
@@ -86,7 +102,7 @@ def unusual(treaty: Treaty, release: Release) -> list[str]:
     for column, feature in treaty.features.items():
         if feature.kind == "number":
             sizes += [("a bound", max(abs(end) for end in feature.bounds), f" of {column}")]
-    told: list[str] = []
+    told = [doubt] if (doubt := delta_doubt(party)) else []
     try:
         check_names("column", [*treaty.features, treaty.target.column])
     except ValueError as error:

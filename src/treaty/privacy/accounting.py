@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats
 
 from treaty.errors import TreatyError
 from treaty.privacy.budget import Budget
@@ -41,6 +40,8 @@ def composed_delta(each: float, answers: int, epsilon: float) -> float:
     References:
         Kairouz, Oh, Viswanath: The composition theorem for differential privacy, 2015, Theorem 3.3.
     """
+    from scipy import stats  # takes a second to import
+
     lies = 1.0 / (1.0 + math.exp(each))
     # The loss exceeds ε for L < (T − ε/ε₀)/2; the largest terms lie next to that end.
     last = min(math.ceil((answers - epsilon / each) / 2.0), answers)

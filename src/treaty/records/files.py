@@ -45,8 +45,10 @@ class FileSource(SourceAt):
         dialect: Dialect | None = None,
     ) -> None:
         name, _, self._sheet = str(path).partition("#") if "#" in str(path) else (path, "", "")
-        super().__init__(path if Path(path).is_file() else name, by=by, owner=owner)
+        super().__init__(path, by=by, owner=owner)
         with self._readable():
+            if not self.path.is_file():
+                self.path = Path(name)
             there = self.path.is_file()
         if not there:
             if self.path.is_dir():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from treaty.canvas import BLUE, ErrorAxis, canvas, headline, levels
+from treaty.canvas import BLUE, ErrorAxis, canvas, headline, levels, mark_private
 from treaty.records import Target
 from treaty.simulation.simulation import Simulation
 
@@ -50,4 +50,5 @@ def draw_rounds(
     headline(axes, "One model for everybody's records, with simulated noise")
     axes.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
     axes.grid(alpha=0.3)
+    mark_private(figure)
     figure.savefig(path, dpi=150)

@@ -1,5 +1,6 @@
 """What a treaty means to the rest of the program: encoder, problem and plan."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from treaty.fitness import Problem
 from treaty.learners import survey
 from treaty.losses import Clipped, Weighted, loss_named
 from treaty.models.model import Model
+from treaty.models.provenance import Provenance
 from treaty.plans import Party, Plan
 from treaty.privacy import Budget, mechanism_named
 from treaty.records import (
@@ -214,9 +216,25 @@ def plan_of(treaty: Treaty) -> Plan:
     return plan
 
 
-def model_of(treaty: Treaty, theta: FloatArray) -> Model:
-    """Return θ as a model that can leave."""
+def model_of(
+    treaty: Treaty,
+    theta: FloatArray,
+    spent: Mapping[str, float] | None = None,
+    answers: Mapping[str, int] | None = None,
+) -> Model:
+    """Return θ as a model that can be saved and used.
+
+    Args:
+        treaty: the treaty, its dictionary in place.
+        theta: θ.
+        spent: the ε that each owner's answers came to; with nobody in it, no records were used.
+        answers: how many answers each owner gave.
+    """
     assert treaty.fitted is not None
+    terms, provenance = treaty.training, None
+    if spent is not None:
+        deltas = {party.name: party.delta / terms.overlap for party in treaty.parties}
+        provenance = Provenance.of(terms.mechanism, terms.overlap, spent, deltas, answers or {})
     return Model(
         treaty=fingerprint(treaty),
         dialect=treaty.dialect,
@@ -227,6 +245,7 @@ def model_of(treaty: Treaty, theta: FloatArray) -> Model:
         parameters=treaty.loss.parameters,
         class_weights=class_weights(treaty),
         theta=tuple(theta.tolist()),
+        provenance=provenance,
     )
 
 

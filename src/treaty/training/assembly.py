@@ -47,9 +47,14 @@ class Assembly:
         models = (self.public.model("public"), self.public.model("tuned"))
         return min(float(stick.relative(model.theta)) for model in models)
 
-    def model(self, theta: FloatArray) -> Model:
-        """Return θ as a model that can leave."""
-        return model_of(self.treaty, theta)
+    def model(
+        self,
+        theta: FloatArray,
+        spent: Mapping[str, float] | None = None,
+        answers: Mapping[str, int] | None = None,
+    ) -> Model:
+        """Return θ as a model, with the ε that its owners' answers came to, if that is known."""
+        return model_of(self.treaty, theta, spent, answers)
 
 
 def assemble(

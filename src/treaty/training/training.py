@@ -154,15 +154,17 @@ def _trained(
     def psi(theta: FloatArray) -> float:
         return float(stick.relative(theta))
 
+    spent = {name: epsilon_spent(ledger, treaty) for name, ledger in ledgers.items()}
+    answers = {name: ledger.answers_given(treaty) for name, ledger in ledgers.items()}
     return Training(
-        model=assembly.model(theta),
+        model=assembly.model(theta, spent, answers),
         together=psi(theta),
         alone={name: psi(model_alone(problem, r)) for name, r in assembly.risks.items()},
         public_only=assembly.psi_public_only(stick),
         nothing=psi(best_constant(problem, stick.union)),
         best=stick.best.value,
-        spent={name: epsilon_spent(ledger, treaty) for name, ledger in ledgers.items()},
-        answers={name: ledger.answers_given(treaty) for name, ledger in ledgers.items()},
+        spent=spent,
+        answers=answers,
         parameters=run.step_sizes,
         assembly=assembly,
         pooled=stick.best.theta,
@@ -214,7 +216,8 @@ def train_only(assembly: Assembly) -> tuple[Model, dict[str, float]]:
     treaty = fingerprint(assembly.treaty)
     run = _run(assembly, assembly.plan, treaty)
     spent = {name: epsilon_spent(each, treaty) for name, each in run.ledgers.items()}
-    return assembly.model(run.theta), spent
+    answers = {name: each.answers_given(treaty) for name, each in run.ledgers.items()}
+    return assembly.model(run.theta, spent, answers), spent
 
 
 def drive(
