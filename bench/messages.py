@@ -245,12 +245,13 @@ KINDS: dict[str, Bad] = {
         rows=ROWS.replace(",", ";").replace(".25", ",25").replace(";3,25", ";3.5"),
     ),
     "a plan of too few rows": Bad(
-        "plan treaty.toml --stand-in few.csv --out new.toml",
+        "plan treaty.toml --stand-in few.csv --public --out new.toml",
         ("few.csv", "50"),
         files={"few.csv": "\n".join(ROWS.splitlines()[:9]) + "\n"},
     ),
     "a plan that keeps what is not there": Bad(
-        "plan treaty.toml --stand-in rows.csv --keep colours --out new.toml", ("colours", "knots")
+        "plan treaty.toml --stand-in rows.csv --public --keep colours --out new.toml",
+        ("colours", "knots"),
     ),
     "a model that is none": Bad("adapt treaty.toml --data rows.csv", ("treaty.toml",)),
     "a ledger that is not there": Bad("ledger --home nowhere", ("nowhere",)),

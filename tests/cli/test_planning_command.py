@@ -40,7 +40,9 @@ def _draft(monkeypatch, capsys):
 
 def test_a_draft_becomes_a_treaty_that_trains(folder, monkeypatch, capsys):
     _draft(monkeypatch, capsys)
-    code, out, err = _typed("plan draft.toml --stand-in public.parquet", monkeypatch, capsys)
+    code, out, err = _typed(
+        "plan draft.toml --stand-in public.parquet --public", monkeypatch, capsys
+    )
     assert code == 0, err
     said = " ".join(out.split())
     for words in ("What each lever brought", "knots", "this plan", "the public rows only"):
@@ -54,7 +56,7 @@ def test_a_draft_becomes_a_treaty_that_trains(folder, monkeypatch, capsys):
     assert set(sizes) == {"x", "y"}
     with pytest.raises(t.TreatyError, match="records"):  # the draft counts public rows
         t.train(t.assemble(document, records, "public.parquet"))
-    words = "plan draft.toml --stand-in public.parquet --json --out again.toml"
+    words = "plan draft.toml --stand-in public.parquet --public --json --out again.toml"
     code, out, _ = _typed(words, monkeypatch, capsys)
     plain = json.loads(out)
     assert plain["expected_error"] <= plain["expected_error_public_only"]
@@ -107,15 +109,15 @@ def test_interrupted_it_writes_the_best_so_far(folder, monkeypatch, capsys):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(planning, "planned", stopped)
-    code, _, err = _typed("plan draft.toml --stand-in public.parquet", monkeypatch, capsys)
+    code, _, err = _typed("plan draft.toml --stand-in public.parquet --public", monkeypatch, capsys)
     assert code == 0, err
-    assert t.load("treaty.toml").training.horizon == 1
+    assert t.load("treaty.toml").training.horizon == 3
 
 
 def test_too_few_rows(folder, monkeypatch, capsys):
     _draft(monkeypatch, capsys)
     pl.read_parquet("public.parquet").head(30).write_parquet("few.parquet")
-    code, _, err = _typed("plan draft.toml --stand-in few.parquet", monkeypatch, capsys)
+    code, _, err = _typed("plan draft.toml --stand-in few.parquet --public", monkeypatch, capsys)
     assert code == 2
     assert "few.parquet: 30 rows are too few to choose settings by" in err
 
@@ -123,18 +125,20 @@ def test_too_few_rows(folder, monkeypatch, capsys):
 def test_what_a_plan_has_to_keep_to(folder, monkeypatch, capsys):
     _draft(monkeypatch, capsys)
     few = "--keep bounds --keep categories --keep basis --keep knots --no-papers"
-    words = f"plan draft.toml --stand-in public.parquet --asynchronous --max-rounds 4 {few}"
+    words = (
+        f"plan draft.toml --stand-in public.parquet --public --asynchronous --max-rounds 4 {few}"
+    )
     code, _, err = _typed(words, monkeypatch, capsys)
     assert code == 0, err
     document = t.load("treaty.toml")
     assert document.training.method == "one-at-a-time"
     assert document.training.horizon <= 4
     assert all(party.answers == document.training.horizon // 2 for party in document.parties)
-    words = "plan draft.toml --stand-in public.parquet --asynchronous --method one-shot"
+    words = "plan draft.toml --stand-in public.parquet --public --asynchronous --method one-shot"
     code, _, err = _typed(words, monkeypatch, capsys)
     assert code == 2
     assert "--asynchronous goes with one-at-a-time, not with one-shot" in err
-    words = "plan draft.toml --stand-in public.parquet --keep colours"
+    words = "plan draft.toml --stand-in public.parquet --public --keep colours"
     code, _, err = _typed(words, monkeypatch, capsys)
     assert (code, err) == (2, "treaty: treaty.toml: exists already; --force overwrites it")
     code, _, err = _typed(f"{words} --force", monkeypatch, capsys)
@@ -144,15 +148,29 @@ def test_what_a_plan_has_to_keep_to(folder, monkeypatch, capsys):
 
 def test_a_search_cut_short_says_so(folder, monkeypatch, capsys):
     _draft(monkeypatch, capsys)
-    words = "plan draft.toml --stand-in public.parquet --no-papers --delta 1e-6"
+    words = "plan draft.toml --stand-in public.parquet --public --no-papers --delta 1e-6"
     monkeypatch.setattr(planning.time, "monotonic", iter(range(0, 10**9, 100)).__next__)
+    words += " --time 50"
     code, out, err = _typed(words, monkeypatch, capsys)
     assert code == 0, err
-    said = "The search was cut short when 0% of it was done: with more time it may find better settings."
+    said = "The search was stopped when 0% of it was done, for its time was over: with more it may find"
     assert said in " ".join(out.split())
     assert "What each lever brought" not in out
     assert "δ = 1e-06 was allowed; the plan does without it." in out
     assert f"# {said}" in (folder / "treaty.toml").read_text()
+
+
+def test_whoever_plans_says_what_the_rows_are(folder, monkeypatch, capsys):
+    _draft(monkeypatch, capsys)
+    for flag, says in (
+        ("", "say --public if they may be known to all"),
+        (" --private", "give public ones"),
+    ):
+        code, _, err = _typed(
+            f"plan draft.toml --stand-in public.parquet{flag}", monkeypatch, capsys
+        )
+        assert code == 2
+        assert says in err
 
 
 def test_a_treaty_with_axes_is_planned_again_beside_the_papers_algorithms(
@@ -167,7 +185,7 @@ def test_a_treaty_with_axes_is_planned_again_beside_the_papers_algorithms(
         '[training]\nmethod = "blended-step"\nhorizon = 1\nstart = "tuned"\naxes = 2\n',
     )
     (folder / "draft.toml").write_text(text)
-    words = "plan draft.toml --stand-in public.parquet --keep axes --keep knots --json"
+    words = "plan draft.toml --stand-in public.parquet --public --keep axes --keep knots --json"
     code, out, err = _typed(words, monkeypatch, capsys)
     assert code == 0, err
     assert t.load("treaty.toml").training.axes == 2
@@ -189,7 +207,7 @@ def test_what_nobody_could_train_under_is_not_fitted(folder, monkeypatch, capsys
 def test_rows_without_any_are_told(folder, monkeypatch, capsys):
     _draft(monkeypatch, capsys)
     pl.read_parquet("public.parquet").head(0).write_csv("empty.csv")
-    code, _, err = _typed("plan draft.toml --stand-in empty.csv", monkeypatch, capsys)
+    code, _, err = _typed("plan draft.toml --stand-in empty.csv --public", monkeypatch, capsys)
     assert (code, "empty.csv: 0 rows are too few to choose settings by" in err) == (2, True)
 
 
@@ -217,7 +235,7 @@ def test_a_draft_from_rows_of_strangers_is_planned_for_owners_that_differ(
 
 def test_public_rows_of_other_owners(folder, monkeypatch, capsys):
     _draft(monkeypatch, capsys)
-    words = "plan draft.toml --stand-in public.parquet --by who"
+    words = "plan draft.toml --stand-in public.parquet --public --by who"
     code, _, err = _typed(words, monkeypatch, capsys)
     assert code == 2
     assert "public rows of 2 owner(s) do not tell how owners differ" in err
@@ -225,7 +243,7 @@ def test_public_rows_of_other_owners(folder, monkeypatch, capsys):
     schools = pl.Series([f"school {i % 5}" for i in range(len(rows))])
     rows.with_columns(who=schools).write_parquet("schools.parquet")
     few = "--keep bounds --keep categories --keep basis --keep knots --no-papers"
-    words = f"plan draft.toml --stand-in schools.parquet --by who {few}"
+    words = f"plan draft.toml --stand-in schools.parquet --public --by who {few}"
     code, _, err = _typed(words, monkeypatch, capsys)
     assert code == 0, err
     assert t.load("treaty.toml").training.parameters == {"public_owners": 5.0}

@@ -44,7 +44,7 @@ def _rows(n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
 def test_numbers_across_groups_with_public_rows():
     X, y, groups = _rows(8000, 0)
     X_public, y_public, _ = _rows(60, 1)
-    model = t.TreatyRegressor(1.0, seconds=5)
+    model = t.TreatyRegressor(1.0, effort=5)
     model.fit(X, y, groups=groups, X_public=X_public, y_public=y_public)
     later, truth, _ = _rows(2000, 2)
     pooled = LinearRegression().fit(pd.get_dummies(X), y)
@@ -59,7 +59,7 @@ def test_numbers_across_groups_with_public_rows():
 def test_nothing_is_spent_where_the_public_rows_are_as_good():
     X, y, _ = _rows(100, 0)
     X_public, y_public, _ = _rows(3000, 1)
-    model = t.TreatyRegressor(0.01, seconds=5).fit(X, y, X_public=X_public, y_public=y_public)
+    model = t.TreatyRegressor(0.01, effort=5).fit(X, y, X_public=X_public, y_public=y_public)
     assert not model.trained_together_
     assert model.spent_ == {"everybody": 0.0}
     assert model.score(X, y) > 0.5
@@ -69,7 +69,7 @@ def test_labels_across_groups_with_public_rows():
     X, y, groups = _rows(6000, 3)
     X_public, y_public, _ = _rows(300, 4)
     long, long_public = (np.where(each > 7, "long", "short") for each in (y, y_public))
-    model = t.TreatyClassifier({"north": 1.0, "south": 0.5}, seconds=5)
+    model = t.TreatyClassifier({"north": 1.0, "south": 0.5}, effort=5)
     model.fit(X, long, groups=groups, X_public=X_public, y_public=long_public)
     later, truth, _ = _rows(2000, 5)
     truth = np.where(truth > 7, "long", "short")

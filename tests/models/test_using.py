@@ -148,7 +148,9 @@ def test_a_trained_pipeline_is_never_fitted_again():
 
 def test_a_model_as_text_and_in_a_notebook():
     model = _model()
-    assert repr(model).startswith("Model(stay from 4 columns, squared loss, its privacy is not known, ")
+    assert repr(model).startswith(
+        "Model(stay from 4 columns, squared loss, its privacy is not known, "
+    )
     assert "age" in str(model)
     shown = model._repr_html_()
     assert "<td" in shown

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from treaty.cli.options import Json
+from treaty.cli.options import Effort, Json, Seconds, work_and_time
 from treaty.cli.output import check_new, console, print_json, remarks
 from treaty.cli.plan import plan_into
 from treaty.errors import TreatyError
@@ -39,9 +39,8 @@ def init(
         bool,
         typer.Option("--plan/--no-plan", help="Find good settings on the public rows at once."),
     ] = True,
-    seconds: Annotated[
-        float, typer.Option("--time", min=1.0, metavar="SECONDS", help="Plan no longer.")
-    ] = 60.0,
+    effort: Effort = None,
+    seconds: Seconds = None,
     public: Annotated[
         bool,
         typer.Option(
@@ -131,7 +130,8 @@ def init(
             console.print(note, style="dim", highlight=False)
     not_planned = verdict = ""
     if planned:
-        limits = Limits(seconds=seconds)
+        work, time = work_and_time(effort, seconds)
+        limits = Limits(effort=work, seconds=time)
         try:
             judge = Judge(
                 source,

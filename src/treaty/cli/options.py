@@ -1,5 +1,6 @@
 """Options that several commands take, with one wording."""
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -79,4 +80,25 @@ Worthwhile = Annotated[
     str,
     typer.Option("--worthwhile", metavar="SHARE", help="The least gain that matters, such as 1%."),
 ]
+Effort = Annotated[
+    float | None,
+    typer.Option(
+        "--effort",
+        min=0.0,
+        metavar="UNITS",
+        help="How much work all ways together may be, each unit about a second on an idle core; "
+        "counted, so that a plan is the same on every machine.",
+    ),
+]
+Seconds = Annotated[
+    float | None,
+    typer.Option("--time", min=1.0, metavar="SECONDS", help="Stop the search where it is then."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of tables.")]
+
+
+def work_and_time(effort: float | None, seconds: float | None) -> tuple[float, float]:
+    """Return how much work a plan may be, and how long it may take, with what is usual if not given."""
+    from treaty.settings.planning import EFFORT
+
+    return EFFORT if effort is None else effort, math.inf if seconds is None else seconds

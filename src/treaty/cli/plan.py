@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from treaty.cli.options import Json, OwnLosses, TreatyFile
+from treaty.cli.options import Effort, Json, OwnLosses, Seconds, TreatyFile, work_and_time
 from treaty.cli.output import check_new, console, print_json, progress_bars, table, waiting
 from treaty.errors import TreatyError
 
@@ -23,6 +23,12 @@ def plan(
     stand_in: Annotated[
         Path, typer.Option("--stand-in", metavar="FILE", help="Public rows (CSV, Parquet).")
     ],
+    public: Annotated[
+        bool, typer.Option("--public", help="They are public: what is fitted on them is published.")
+    ] = False,
+    private: Annotated[
+        bool, typer.Option("--private", help="They are private: nothing can be planned on them.")
+    ] = False,
     by: Annotated[
         str | None,
         typer.Option(
@@ -55,9 +61,8 @@ def plan(
             "start.",
         ),
     ] = None,
-    seconds: Annotated[
-        float, typer.Option("--time", min=1.0, metavar="SECONDS", help="Search no longer.")
-    ] = 60.0,
+    effort: Effort = None,
+    seconds: Seconds = None,
     papers: Annotated[
         bool,
         typer.Option("--papers/--no-papers", help="Rehearse the papers' algorithms as well."),
@@ -75,7 +80,7 @@ def plan(
 
         treaty init public.parquet --public --target delay --out draft.toml
 
-        treaty plan draft.toml --stand-in public.parquet --out treaty.toml
+        treaty plan draft.toml --stand-in public.parquet --public --out treaty.toml
     """
     import treaty as t
     from treaty.settings import Limits
@@ -85,6 +90,16 @@ def plan(
 
     if asynchronous and method not in (None, "one-at-a-time"):
         raise TreatyError(f"--asynchronous goes with one-at-a-time, not with {method}")
+    if private or not public:
+        raise TreatyError(
+            "a planned treaty is public, and holds what was fitted on these rows (means, knots, "
+            "categories, a whitening): "
+            + (
+                "private rows cannot be planned on; give public ones"
+                if private
+                else "say --public if they may be known to all"
+            )
+        )
     check_new(out, force=force)
     draft = t.load(treaty)
     limits = Limits(
@@ -92,7 +107,7 @@ def plan(
         "one-at-a-time" if asynchronous else method,
         most_rounds,
         frozenset(keep or ()),
-        seconds,
+        *work_and_time(effort, seconds),
     )
     judge = Judge(draft.open(stand_in), [*draft.features, draft.target.column], by=by)
     found, told = plan_into(out, draft, judge, limits, quiet=as_json)
@@ -143,7 +158,7 @@ def plan_into(
             raise
     assert found is not None
     settled = judge.in_place(found.treaty)
-    told = judge.foreseen(found.treaty)
+    told = judge.foreseen(found.treaty, found.optimism)
     write_fitted(out, planned_text(found, told, settled, len(judge.rows), notes), settled)
     return found, told
 
@@ -178,9 +193,9 @@ def _show(found: "Candidate", told: "Expected", others: "list[Rival]") -> None:
 
     unit = f", {found.treaty.target.unit}" if found.treaty.target.unit else ""
     what = "log loss" if told.labels else "error"
-    compared = len(found.expected.public)
+    rows = len(told.public)
     levers = table(
-        f"What each lever brought: expected {what}{unit}, on {compared:,} rows",
+        f"What each lever brought: expected {what}{unit}, on {rows:,} rows",
         "lever",
         "chosen",
         "before",
@@ -191,15 +206,16 @@ def _show(found: "Candidate", told: "Expected", others: "list[Rival]") -> None:
         levers.add_row(step.lever, step.words, shown(step.before), shown(step.after))
     if found.steps:
         console.print(levers)
-    aside = len(told.public)
-    others_of = f"{aside:,} others" if aside < compared else "the same"
-    beside = table(f"Expected {what}{unit}, on {others_of}", "what", what, "90% interval")
+    beside = table(f"Expected {what}{unit}, on the same rows", "what", what, "90% interval")
     low, high = told.interval
     interval = f"{shown(low)} to {shown(high)}"
     beside.add_row("this plan", shown(told.error), interval, style="bold green")
     for rival in others:
         beside.add_row(rival.name, shown(rival.error))
     console.print(beside)
-    said = "By the rows of the second table nothing was chosen. " if aside < compared else ""
-    said += "With other rows all of its lines would move, within the interval."
+    said = (
+        "Every row is judged by models that have not seen it. In the second table what comes of "
+        "choosing the lowest is taken off. With other rows all of its lines would move, within the "
+        "interval."
+    )
     console.print(said + ("" if told.labels else " An error is a root mean square."), style="dim")

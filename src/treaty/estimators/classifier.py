@@ -23,7 +23,7 @@ class TreatyClassifier(ClassifierMixin, TreatyEstimator):
         delta: δ that every owner allows; 0 for pure ε.
         bounds: without public rows: the least and the largest value of every feature, each one number
             or one for each feature.
-        seconds: how long to plan, with public rows.
+        effort: units of work in planning, with public rows; each takes about a second.
 
     Example:
         model = treaty.TreatyClassifier(epsilon=1.0)

@@ -37,7 +37,7 @@ class TreatyEstimator(BaseEstimator):
         delta: δ that every owner allows; 0 for pure ε.
         bounds: without public rows: the least and the largest value of every feature, each one number
             or one for each feature.
-        seconds: how long to plan, with public rows.
+        effort: units of work in planning, with public rows; each takes about a second.
 
     Attributes:
         model_: the trained model, a `treaty.Model`.
@@ -53,12 +53,12 @@ class TreatyEstimator(BaseEstimator):
         *,
         delta: float = 0.0,
         bounds: tuple[Any, Any] | None = None,
-        seconds: float = 20.0,
+        effort: float = 20.0,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
         self.bounds = bounds
-        self.seconds = seconds
+        self.effort = effort
 
     def _fitted_to(
         self, X: Any, y: Any, groups: Any, public: tuple[Any, Any] | None, target: Target
@@ -102,8 +102,9 @@ class TreatyEstimator(BaseEstimator):
 
     def _planned(self, treaty: Treaty, rows: FrameSource) -> tuple[Treaty, bool]:
         judge = Judge(rows, [*treaty.features, TARGET])
-        *_, found = planned(treaty, judge, Limits(self.delta, seconds=self.seconds))
-        return judge.in_place(found.treaty), found.pays
+        *_, found = planned(treaty, judge, Limits(self.delta, effort=self.effort))
+        told = judge.foreseen(found.treaty, found.optimism)
+        return judge.in_place(found.treaty), found.pays and found.worthwhile(told)
 
     def _with_budgets(self, treaty: Treaty) -> Treaty:
         parties = tuple(

@@ -22,7 +22,7 @@ class TreatyRegressor(RegressorMixin, TreatyEstimator):
         bounds: without public rows: the least and the largest value of every feature, each one number
             or one for each feature.
         target_bounds: without public rows: the least and the largest target.
-        seconds: how long to plan, with public rows.
+        effort: units of work in planning, with public rows; each takes about a second.
 
     Example:
         model = treaty.TreatyRegressor(epsilon=1.0)
@@ -37,9 +37,9 @@ class TreatyRegressor(RegressorMixin, TreatyEstimator):
         delta: float = 0.0,
         bounds: tuple[Any, Any] | None = None,
         target_bounds: tuple[float, float] | None = None,
-        seconds: float = 20.0,
+        effort: float = 20.0,
     ) -> None:
-        super().__init__(epsilon, delta=delta, bounds=bounds, seconds=seconds)
+        super().__init__(epsilon, delta=delta, bounds=bounds, effort=effort)
         self.target_bounds = target_bounds
 
     def fit(

@@ -33,7 +33,8 @@ class BlendedStep(Learner):
     post-processing of noised answers.
 
     Along axes A owners give Aᵀḡ, k numbers instead of p, with less noise in each. AᵀH then takes the
-    place of H; in all other directions the model stays the public one.
+    place of H, and the model moves along A alone, θ = θ₀ + Ac: answers then tell how the loss changes
+    along every way that is taken. In all other directions the model stays the public one.
 
     Over a horizon of T this is done T times. That H is of few public rows blurs an answer the less, the
     nearer θ is: with much noise one question is best, with little of it more. Chance in the owners'
@@ -97,11 +98,16 @@ class BlendedStep(Learner):
             step = off @ self._blends[0][self.round - 1].T
             for run, blend in self._mended[-1].items():
                 step[run] = blend @ off[run]
-            moved = asked - step
-            for run, guard in enumerate(self._guards):
-                last = self.round == self.rounds
-                moved[run] = guard.next(asked[run], off[run], step[run], last=last)
-        self.model = self.problem.project(moved).reshape(self.model.shape)
+            there, step = self._along_axes(asked - self.brief.begin), self._along_axes(step)
+            last = self.round == self.rounds
+            moved = np.array(
+                [
+                    guard.next(there[run], off[run], step[run], last=last)
+                    for run, guard in enumerate(self._guards)
+                ]
+            )
+        model = self.brief.begin + moved @ self._axes.T
+        self.model = self.problem.project(model).reshape(self.model.shape)
         self.round += 1
 
     def _off(self, asked: FloatArray, told: FloatArray) -> FloatArray:
@@ -146,16 +152,31 @@ class BlendedStep(Learner):
             found[run] = self._blended(left, bends)
         return found
 
+    def _along_axes(self, ways: FloatArray) -> FloatArray:
+        """Return c of the ways Ac that lie nearest to given ones: c = (AᵀH₁A)⁻¹AᵀH₁s."""
+        if self.problem.axes is None:
+            return ways
+        return ways @ self._nearest
+
+    @cached_property
+    def _nearest(self) -> FloatArray:
+        """H₁A(AᵀH₁A)⁻¹, shape (p, k); a direction in which nothing bends is left alone."""
+        inverse = np.linalg.pinv(self._metric, rcond=1e-10, hermitian=True)
+        return np.asarray(self._view.whole @ self._axes @ inverse, dtype=np.float64)
+
     def _turned(self, run: int) -> bool:
-        return bool(self._guards) and self._guards[run].has_turned
+        return self._guards[run].has_turned
 
     @cached_property
     def _guards(self) -> list[Guard]:
-        """One for every run; none along axes, where answers do not tell how the loss changes."""
-        if self.problem.axes is not None:
-            return []
-        noise = self.brief.noise / self.problem.dimension
-        return [Guard(noise, self._view.whole) for _ in np.atleast_2d(self.model)]
+        """One for every run."""
+        noise = self.brief.noise / len(self._axes.T)
+        return [Guard(noise, self._metric) for _ in np.atleast_2d(self.model)]
+
+    @cached_property
+    def _metric(self) -> FloatArray:
+        """AᵀH₁A, in which the length of a way along the axes is taken."""
+        return self._axes.T @ self._view.whole @ self._axes
 
     @cached_property
     def _secants(self) -> Secants:

@@ -1,6 +1,5 @@
 """Bad settings or a bad collaboration: which line of a treaty to change, and what that would bring."""
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,13 +13,13 @@ from treaty.settings.expected import Expected
 from treaty.settings.expecting import Judge
 from treaty.settings.levers import by_frequency, under, with_best_clip
 from treaty.settings.levers.lever import with_features
-from treaty.settings.levers.method import ROOM
+from treaty.settings.levers.method import NUMBERS, ROOM
 from treaty.terms import Treaty
 
 WORTH = 0.01
 """A change that lowers the error by less is not worth a word."""
-SECONDS = 30.0
-"""After so long no further change is tried."""
+EFFORT = 30.0
+"""Units of work that all changes together may cost, counted as those of a plan are."""
 
 
 @dataclass(frozen=True)
@@ -86,13 +85,15 @@ def diagnosis(treaty: Treaty, judge: Judge) -> Diagnosis:
         treaty: the treaty.
         judge: of these rows.
     """
-    end = time.monotonic() + SECONDS
+    left = EFFORT
     told = judge.expected(treaty)
     best = with_best_clip(by_frequency(_blended(_widened(treaty, judge))), judge)
     found: list[Change] = []
     for line, words, changed in _changes(treaty, judge):
-        if time.monotonic() > end:
-            break
+        work = judge.work(changed)
+        if work > left:
+            continue
+        left -= work
         try:
             error = judge.expected(changed).error
         except TreatyError:  # a change that these rows, or this method, do not go with
@@ -107,7 +108,11 @@ def _changes(treaty: Treaty, judge: Judge) -> Iterator[tuple[str, str, Treaty]]:
     """Return single changes: the line, what to write, and the treaty with it."""
     if treaty.training.method != BlendedStep.name:
         changed = with_best_clip(_blended(treaty), judge)[0]
-        yield "[training]", 'method = "blended-step", start = "tuned", horizon = 1', changed
+        yield (
+            "[training]",
+            f'method = "blended-step", start = "tuned", horizon = {NUMBERS[0]}',
+            changed,
+        )
     if treaty.loss.clip is not None:
         changed = with_best_clip(treaty, judge)[0]
         yield "[loss]", f"clip = {changed.loss.clip:g}", changed
@@ -129,7 +134,7 @@ def _changes(treaty: Treaty, judge: Judge) -> Iterator[tuple[str, str, Treaty]]:
 
 
 def _blended(treaty: Treaty) -> Treaty:
-    return under(treaty, BlendedStep.name, 1)
+    return under(treaty, BlendedStep.name, NUMBERS[0])
 
 
 def _bounds(part: object) -> str:

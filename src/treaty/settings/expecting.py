@@ -22,17 +22,18 @@ from treaty.losses import Logistic
 from treaty.matrices import absolute, euclidean, scores
 from treaty.measures import MEASURES
 from treaty.records import Counts, Encoder, FrameSource, Source
+from treaty.records.fitting import encoded_columns
 from treaty.records.values import as_numbers
 from treaty.settings.expected import Expected
-from treaty.settings.rehearsing import rehearsed_cost
+from treaty.settings.rehearsing import rehearsals, rehearsed_cost
 from treaty.settings.three_parts import promised_and_kept
+from treaty.settings.work import AGAIN, LEAST, work_of
 from treaty.terms import Treaty, encoder_of, fit, plan_of, problem_of
 from treaty.terms.asking import along_all, with_axes
 from treaty.terms.reading import class_weights
 
 PARTS = 6
-"""Into so many parts public rows are cut; each is judged by models of the others. Ways are compared on
-all but the last, which what is found is forecast on."""
+"""Into so many parts public rows are cut; each is judged by models of the others."""
 GLIMPSED = 2
 """A way that is clearly worse on so many of these parts is not judged on the others."""
 FEWEST = 50
@@ -46,7 +47,7 @@ Made = TypeVar("Made")
 
 
 class OutOfTime(TreatyError):
-    """A treaty cannot be judged in the time that is left."""
+    """The time is over in which a treaty was to be judged."""
 
 
 class Judge:
@@ -83,10 +84,6 @@ class Judge:
         self._part = np.random.default_rng(seed).permutation(np.arange(len(self.rows)) % PARTS)
         if by is not None:
             self._part = self._by_owner(self.rows[by].cast(pl.String).fill_null("").to_list())
-        whole = range(self.parts)
-        self._compared, self._set_aside = (
-            (whole[:-1], whole[-1:]) if self.parts == PARTS else (whole, whole)
-        )
         self._made: dict[object, object] = {}
         self.end = math.inf
         """When to stop, by the monotonic clock."""
@@ -119,57 +116,66 @@ class Judge:
 
     def expected(self, treaty: Treaty) -> Expected:
         """Return what a treaty's model is expected to cost, to compare it with others."""
-        return self._expected(treaty, self._compared)
+        return self._expected(treaty, range(self.parts))
 
     def glimpsed(self, treaty: Treaty) -> Expected:
         """Return the same on the first of these rows only."""
-        return self._expected(treaty, self._compared[:GLIMPSED])
+        return self._expected(treaty, range(GLIMPSED))
 
     def gain(self, treaty: Treaty) -> float:
         """Return by how much training is expected to lower the mean loss below the public model's."""
         return self._gained(treaty)[0]
 
-    def foreseen(self, treaty: Treaty) -> Expected:
-        """Return what `expected` does on rows by which nothing was chosen: a forecast of what is found.
+    def foreseen(self, treaty: Treaty, optimism: float = 0.0) -> Expected:
+        """Return what `expected` does, with what more is told of a treaty that is to be shown.
 
-        Where rows are of so few owners that none of them can be set aside, on all rows. The gain was
-        told of all rows: where those set aside are easier, there is as much less to be gained.
+        Args:
+            treaty: the treaty.
+            optimism: by how much its expected loss is too low for having been chosen; see `optimism_of`.
         """
-        told = self._expected(treaty, self._set_aside)
-        with on_one_thread():
-            every = np.concatenate([self._held_out(treaty, part) for part in range(self.parts)])
-            aside = np.concatenate([self._held_out(treaty, part) for part in self._set_aside])
-        easier = float(aside.mean()) / max(float(every.mean()), TINY)
-        return replace(
-            told,
-            gain=told.gain * easier,
-            spread=float(every.std(ddof=1)),
-            excess=self._gained(treaty)[1] * easier,
-            rows=0 if self.owners else len(self.rows),
-        )
+        told, excess = self.expected(treaty), self._gained(treaty)[1]
+        rows = 0 if self.owners else len(self.rows)
+        return replace(told, optimism=optimism, excess=excess, rows=rows)
+
+    def work(self, treaty: Treaty) -> float:
+        """Return the units of work in judging a treaty: less if its public model is known already."""
+        width = len(encoded_columns(self.fitted(treaty).features))
+        labels = treaty.target.bounds is None
+        rehearsed = 0
+        if treaty.training.method != BlendedStep.name:
+            rehearsed = rehearsals(treaty.training.horizon) * treaty.training.horizon
+        whole = work_of(len(self.rows), width, self.parts, labels=labels, rehearsed=rehearsed)
+        known = ("losses", *_shape(treaty), self.parts - 1) in self._made
+        return LEAST + AGAIN * (whole - LEAST) if known else whole
 
     def constant(self, treaty: Treaty) -> float | None:
-        """Return the error on the rows of `foreseen` of the best constant guess by all other rows.
+        """Return the error of the best constant guess, each part judged by that of all other rows.
 
         In the target's unit, or log loss; None for a loss of labels that is no log loss.
         """
-        inside = np.isin(self._part, list(self._set_aside))
-        known, judged = inside if len(self._set_aside) == self.parts else ~inside, inside
         column = self.rows[treaty.target.column]
         if treaty.target.bounds is not None:
             truth = as_numbers(treaty.target.column, column, Counts())
-            return math.sqrt(float(np.nanmean((truth[judged] - np.nanmean(truth[known])) ** 2)))
+            return math.sqrt(float(np.nanmean(self._off_constant(truth) ** 2)))
         if treaty.loss.name != Logistic.name:
             return None
         labels = treaty.target.encode(column, Counts())
-        yes, no = (max(float(np.sum(sign * labels[known] > 0)), TINY) for sign in (1, -1))
-        odds = math.log(yes / no)
-        return float(np.mean(Logistic().value(np.full(int(judged.sum()), odds), labels[judged])))
+        shares = np.clip(0.5 * (1 + labels - self._off_constant(labels)), TINY, 1 - TINY)
+        odds = np.log(shares / (1 - shares))
+        return float(np.mean(Logistic().value(odds, labels)))
+
+    def _off_constant(self, truth: FloatArray) -> FloatArray:
+        """Return by how much every row lies off the mean of all rows of other parts."""
+        off = np.empty(len(truth))
+        for part in range(self.parts):
+            inside = self._part == part
+            off[inside] = truth[inside] - np.nanmean(truth[~inside])
+        return off
 
     def auc(self, treaty: Treaty) -> float | None:
-        """Return the AUC of the public model on the rows of `foreseen`, where labels are predicted.
+        """Return the AUC of the public model, where labels are predicted.
 
-        On all rows, each under a model made without it, where few of these have the rarer label.
+        Every row is judged by a model made without it.
         """
         if treaty.target.bounds is not None:
             return None
@@ -178,17 +184,13 @@ class Judge:
             treaty.target.encode(column.filter(pl.Series(self._part == part)), Counts())
             for part in range(self.parts)
         ]
-        parts = list(self._set_aside)
-        aside = np.concatenate([labels[part] for part in parts])
-        if min(np.sum(aside > 0), np.sum(aside < 0)) < FEWEST_OF_LABEL:
-            parts = list(range(self.parts))
-        labels = np.concatenate([labels[part] for part in parts])
-        losses = np.concatenate([self._held_out(treaty, part) for part in parts])
+        told = np.concatenate(labels)
+        losses = np.concatenate([self._held_out(treaty, part) for part in range(self.parts)])
         # The score that a log loss, or a hinge loss, is that of.
         margins = 1.0 - losses
         if treaty.loss.name == "logistic":
             margins = -np.log(np.expm1(np.maximum(losses, TINY)))
-        return MEASURES["auc"].of(labels, labels * margins)
+        return MEASURES["auc"].of(told, told * margins)
 
     def _expected(self, treaty: Treaty, parts: range) -> Expected:
         gain, excess = self._gained(treaty)
@@ -308,8 +310,7 @@ class Judge:
         seen = self.rows.filter((self._part != asked) & (self._part != judged))
 
         def look() -> tuple[Treaty, Survey, RowRisk, RowRisk]:
-            if time.monotonic() > self.end:
-                raise OutOfTime("there is no time left to judge this")
+            self.check_time()
             settled = self._fitted_on(treaty, seen)
             problem, encoder = problem_of(settled), encoder_of(settled)
             rows, first, second = (
@@ -327,8 +328,7 @@ class Judge:
         """Return what the model of the public rows costs on each row of a part, made without it."""
 
         def judge() -> FloatArray:
-            if time.monotonic() > self.end:
-                raise OutOfTime("there is no time left to judge this")
+            self.check_time()
             seen, judged = (self.rows.filter(which) for which in _parted(self._part, part))
             settled = self._fitted_on(treaty, seen)
             problem, encoder = problem_of(settled), encoder_of(settled)
@@ -341,6 +341,11 @@ class Judge:
             return _losses(settled, problem, encoder, theta, judged) + penalty
 
         return self._once(("losses", *_shape(treaty), part), judge)
+
+    def check_time(self) -> None:
+        """Stop if the time is over in which treaties were to be judged."""
+        if time.monotonic() > self.end:
+            raise OutOfTime("there is no time left to judge this")
 
     def _once(self, key: object, make: Callable[[], Made]) -> Made:
         if key not in self._made:

@@ -12,8 +12,7 @@ from treaty.errors import TreatyError
 from treaty.gains import WORTHWHILE
 from treaty.learners.blended_step import BlendedStep
 from treaty.records import SourceLike
-from treaty.records.fitting import encoded_columns
-from treaty.settings.expected import Expected
+from treaty.settings.expected import Expected, optimism_of
 from treaty.settings.expecting import Judge, OutOfTime
 from treaty.settings.levers import (
     Axes,
@@ -34,6 +33,7 @@ from treaty.settings.levers import (
     with_best_clip,
 )
 from treaty.terms import Treaty
+from treaty.views import some
 
 NOTHING = 0.001
 """A share of the loss that is not worth a longer treaty."""
@@ -44,6 +44,9 @@ OF_LABELS = 2.0
 log loss is that of a few records, and the lowest of many expected losses suits these few."""
 UNSURE = 2.0
 """With an interval whose end is so many times its beginning, next to nothing is known of an error."""
+EFFORT = 45.0
+"""Units of work that a plan may be by default: for ten owners and thirty columns it ends within a minute
+on two idle cores."""
 PASSES = 2
 """How often every lever is tried: what is best for one depends on the others."""
 
@@ -79,6 +82,9 @@ class Candidate:
         clip_leaves: which share of public gradients its clip leaves as they are.
         steps: what each lever brought on the way to it.
         done: which share of the search is done; 1 at the end, less if time ran out.
+        untried: ways that were left out because they are more work than a plan may be.
+        stopped: levers that were not come to when the time was over.
+        optimism: by how much its expected loss is too low for having been chosen on these rows.
     """
 
     treaty: Treaty
@@ -86,6 +92,9 @@ class Candidate:
     clip_leaves: float
     steps: tuple[Step, ...] = ()
     done: float = 0.0
+    untried: tuple[str, ...] = ()
+    stopped: tuple[str, ...] = ()
+    optimism: float = 0.0
 
     @property
     def pays(self) -> bool:
@@ -94,13 +103,19 @@ class Candidate:
 
     @property
     def cut_short(self) -> str:
-        """How far the search came, in a sentence; empty if it came to its end."""
-        if self.done >= 1:
-            return ""
-        return (
-            f"The search was cut short when {self.done:.0%} of it was done: with more time it may find "
-            "better settings."
-        )
+        """What was not tried, in a sentence; empty if all was."""
+        if self.done < 1:
+            left = f" Not tried: {', '.join(self.stopped)}." if self.stopped else ""
+            return (
+                f"The search was stopped when {self.done:.0%} of it was done, for its time was over: "
+                f"with more it may find better settings.{left}"
+            )
+        if self.untried:
+            return (
+                f"Not tried, for being more work than a plan may be: {some(self.untried, 4)}. More "
+                "`effort` tries them."
+            )
+        return ""
 
     def verdict(self, told: Expected) -> str:
         """Say whether to spend ε on it, in a sentence.
@@ -114,7 +129,7 @@ class Candidate:
             )
         lower = 1 - told.error / told.public_error
         what = "log loss" if told.labels else "error"
-        less = "" if lower >= WORTHWHILE else ": hardly worth any ε"
+        less = "" if self.worthwhile(told) else ": hardly worth any ε"
         said = f"Training together is expected to lower the {what} by {100 * lower:.2g}%{less}."
         low, high = told.interval
         if high > UNSURE * low:
@@ -126,6 +141,10 @@ class Candidate:
             f"{said} But a typical owner's own model, of {self.typical_records:,} records, may be "
             "better still: ask treaty forecast."
         )
+
+    def worthwhile(self, told: Expected) -> bool:
+        """Whether the error is expected to fall by enough to matter."""
+        return told.error <= (1 - WORTHWHILE) * told.public_error
 
     @property
     def typical_records(self) -> int:
@@ -144,14 +163,17 @@ class Limits:
         keep: names of levers that are left as the draft has them: bounds, dates, knots, categories,
             basis, rounds, axes, weights; and "ridge": the draft's own is then part of what is to be
             low, and "start", where training begins, may be kept as well.
-        seconds: after so long no further way is tried.
+        effort: units of work that all ways together may cost, each about a second on an idle core: it
+            is counted, so that a plan is the same on every machine, busy or not.
+        seconds: after so long the search stops where it is; without end if not given.
     """
 
     delta: float = 0.0
     method: str | None = None
     most_rounds: int = 1_000
     keep: frozenset[str] = frozenset()
-    seconds: float = 60.0
+    effort: float = EFFORT
+    seconds: float = math.inf
 
     KEEPABLE: ClassVar = (
         *("bounds", "dates", "knots", "categories", "basis", "rounds", "axes", "weights"),
@@ -161,6 +183,8 @@ class Limits:
     def __post_init__(self) -> None:
         if not 0 <= self.delta < 1:
             raise TreatyError(f"`delta` must lie between 0 and 1, not {self.delta:g}")
+        if not self.effort >= 0:
+            raise TreatyError(f"`effort` must be at least 0, not {self.effort:g}")
         if self.most_rounds < 1:
             raise TreatyError(f"at least one round is needed, not {self.most_rounds:,}")
         unknown = sorted(self.keep - set(self.KEEPABLE))
@@ -191,7 +215,8 @@ def plan(
     method: str | None = None,
     most_rounds: int = 1_000,
     keep: Collection[str] = (),
-    seconds: float = 60.0,
+    effort: float = EFFORT,
+    seconds: float = math.inf,
     seed: int = 0,
     by: str | None = None,
 ) -> Iterator[Candidate]:
@@ -206,7 +231,8 @@ def plan(
         method: the only method it may use; None for whichever is best.
         most_rounds: no more rounds than that.
         keep: levers that are left as the draft has them; see `Limits`.
-        seconds: after so long no further way is tried.
+        effort: units of work that ways may cost; see `Limits`.
+        seconds: after so long the search stops where it is.
         seed: of the cuts that ways are compared on.
         by: the column that says whose each public row is, if these are of other owners than the parties.
 
@@ -215,7 +241,8 @@ def plan(
             print(candidate.expected.error)
     """
     judge = Judge(treaty.open(public), [*treaty.features, treaty.target.column], seed, by)
-    yield from planned(treaty, judge, Limits(delta, method, most_rounds, frozenset(keep), seconds))
+    limits = Limits(delta, method, most_rounds, frozenset(keep), effort, seconds)
+    yield from planned(treaty, judge, limits)
 
 
 def planned(treaty: Treaty, judge: Judge, limits: Limits) -> Iterator[Candidate]:
@@ -230,34 +257,57 @@ def planned(treaty: Treaty, judge: Judge, limits: Limits) -> Iterator[Candidate]
     )
     if "basis" not in limits.keep:
         begin = by_frequency(begin)
-    search = _Search(judge)
-    best = search.with_clip(begin)
+    search = _Search(judge, limits.effort)
+    best = search.first(begin)
     yield best
     levers = limits.levers(treaty)
     judge.end, done = end, 0.0
+    stopped: tuple[str, ...] = ()
     try:
         for number in range(PASSES):
             before = best.treaty
             for place, lever in enumerate(levers, start=1):
-                best = search.pulled(lever, best)
-                if time.monotonic() <= end:
-                    done = (number + place / len(levers)) / (PASSES + 1)
-                yield replace(best, done=done)
-            if best.treaty == before or time.monotonic() > end:
-                break
+                try:
+                    judge.check_time()
+                    best = search.pulled(lever, best)
+                except OutOfTime:
+                    if number == 0:
+                        stopped = tuple(each.name for each in levers[place - 1 :])
+                    break
+                done = (number + place / len(levers)) / (PASSES + 1)
+                yield search.finished(best, done)
+            else:
+                if best.treaty != before:
+                    continue
+            break
         out_of_time = time.monotonic() > end
     finally:  # interrupted or not, what was found may still be compared with rivals
         judge.end = math.inf
-    yield replace(best, done=done if out_of_time else 1.0)
+    yield replace(search.finished(best, done if out_of_time else 1.0), stopped=stopped)
 
 
 class _Search:
-    """Tries ways, and learns from each how long the next will take."""
+    """Tries ways, and counts what they cost.
 
-    def __init__(self, judge: Judge) -> None:
-        self._judge = judge
-        self._pace = 0.0
-        """Seconds that a way has taken, over the square of its columns: the largest so far."""
+    Args:
+        judge: of the ways.
+        effort: units of work that they may cost.
+    """
+
+    def __init__(self, judge: Judge, effort: float) -> None:
+        self._judge, self._left = judge, effort
+        self._tried: list[Expected] = []
+        self._untried: dict[str, None] = {}
+
+    def first(self, treaty: Treaty) -> Candidate:
+        """Return what the search begins with, whatever work that is."""
+        self._left -= self._judge.work(treaty)
+        return self.with_clip(treaty)
+
+    def finished(self, best: Candidate, done: float) -> Candidate:
+        """Return the best so far with what is true of the search."""
+        optimism = optimism_of(best.expected, self._tried, self._judge.seed)
+        return replace(best, done=done, untried=tuple(self._untried), optimism=optimism)
 
     def pulled(self, lever: Lever, best: Candidate) -> Candidate:
         """Try the ways of one lever; return the simplest that is as good as the best within chance.
@@ -271,11 +321,14 @@ class _Search:
         for option in lever.options(best.treaty, self._judge):
             simplest = simplest or option
             try:
+                self._afford(option)
                 candidate = self.with_clip(option.treaty, best)
             except _Hopeless as error:
                 ways[option.words] = error.expected
                 continue
-            except TreatyError as error:  # some ways do not go with these rows, or with the time
+            except OutOfTime:
+                raise
+            except TreatyError as error:  # some ways do not go with these rows
                 ways[option.words] = str(error)
                 continue
             found.append((option, candidate))
@@ -300,22 +353,27 @@ class _Search:
         return replace(candidate, steps=(*best.steps, step))
 
     def with_clip(self, treaty: Treaty, best: Candidate | None = None) -> Candidate:
-        """Return a treaty with its best clip, and what is expected of it, if there is time.
+        """Return a treaty with its best clip, and what is expected of it.
 
         Args:
             treaty: the treaty.
             best: the best so far. What is clearly worse on the first rows is not judged on the others.
         """
-        start = time.monotonic()
-        size = len(encoded_columns(self._judge.fitted(treaty).features)) ** 2
-        if start + self._pace * size > self._judge.end:
-            raise OutOfTime("there is no time left to judge this")
+        self._judge.check_time()
         clipped, share = with_best_clip(treaty, self._judge)
         if best is not None:
             self._glimpse(clipped, best)
         found = Candidate(clipped, self._judge.expected(clipped), share)
-        self._pace = max(self._pace, (time.monotonic() - start) / size)
+        self._tried.append(found.expected)
         return found
+
+    def _afford(self, option: Option) -> None:
+        """Count the work of a way; refuse one that is more than is left."""
+        work = self._judge.work(option.treaty)
+        if work > self._left:
+            self._untried[option.words] = None
+            raise TreatyError("not tried: more work than a plan may be")
+        self._left -= work
 
     def _glimpse(self, treaty: Treaty, best: Candidate) -> None:
         """Refuse what is clearly worse than the best on the first rows, and by more than a trifle."""

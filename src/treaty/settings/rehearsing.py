@@ -17,6 +17,11 @@ FEW_RUNS = 12
 LONG = 50
 
 
+def rehearsals(horizon: int) -> int:
+    """Return how many runs a rehearsal has."""
+    return RUNS if horizon < LONG else FEW_RUNS
+
+
 def rehearsed_cost(
     plan: Plan, public: Risk, best: FloatArray, covariance: FloatArray, seed: int
 ) -> float:
@@ -32,7 +37,7 @@ def rehearsed_cost(
         covariance: of how far it may be off.
         seed: of starts, clocks and noise.
     """
-    problem, runs = plan.problem, RUNS if plan.horizon < LONG else FEW_RUNS
+    problem, runs = plan.problem, rehearsals(plan.horizon)
     rows = public if not isinstance(public, RowRisk) else risk_of(problem.loss, public.x, public.y)
     slope = -(public.gradient(best) + problem.ridge * best)
     fitness = tilted(rows.with_loss(problem.fitness_loss), slope, best)

@@ -33,10 +33,13 @@ class Rival:
 
 
 def rivals(found: Candidate, judge: Judge) -> list[Rival]:
-    """Return what else could be done, on rows by which nothing was chosen."""
+    """Return what else could be done, judged on the rows that the plan is judged on."""
     treaty = found.treaty
-    curated, open_ = (judge.foreseen(t) for t in (under_a_curator(treaty), _without_noise(treaty)))
-    constant, told = judge.constant(treaty), judge.foreseen(treaty)
+    curated, open_, told = (
+        judge.foreseen(each, found.optimism)
+        for each in (under_a_curator(treaty), _without_noise(treaty), treaty)
+    )
+    constant = judge.constant(treaty)
     alone = told.alone(found.typical_records)
     return [
         Rival("the public rows only", told.public_error),

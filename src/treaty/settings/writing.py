@@ -31,9 +31,9 @@ def planned_text(
     what = _measure(told)
     comments = _comments(found)
     interval = " to ".join(shown(end) for end in told.interval)
-    public, where = shown(told.public_error), _foreseen_on(rows, len(told.public))
+    public = shown(told.public_error)
     parts = [
-        f"# Planned on {rows:,} public rows. {where}, the expected {what}\n"
+        f"# Planned on {rows:,} public rows. On such rows that no model has seen, the expected {what}\n"
         f"# is {shown(told.error)}{unit} (90% interval: {interval}).\n"
         f"# That of the public rows alone is {public}{unit}.\n"
         f"# {found.verdict(told)}\n" + (f"# {found.cut_short}\n" if found.cut_short else ""),
@@ -52,12 +52,6 @@ def planned_text(
     for party in settled.parties:
         parts.append("[[parties]]\n" + section_text((), party, "name"))
     return "\n".join(parts)
-
-
-def _foreseen_on(rows: int, aside: int) -> str:
-    if aside == rows:
-        return "On these"
-    return f"On {aside:,} of them, by which nothing was chosen"
 
 
 def _above(comments: Mapping[str, list[str]], section: str) -> Iterator[str]:

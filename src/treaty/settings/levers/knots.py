@@ -52,7 +52,12 @@ def _distinct(judge: Judge, column: str) -> int:
 
 def _straight(feature: Feature) -> Feature:
     if isinstance(feature, Hats):
-        return Number(bounds=feature.bounds, missing=feature.missing, texts=feature.texts)
+        return Number(
+            bounds=feature.bounds,
+            missing=feature.missing,
+            texts=feature.texts,
+            words=feature.words,
+        )
     return feature
 
 
@@ -65,4 +70,5 @@ def _hats(feature: Feature, number: int) -> Feature:
         missing=feature.missing,
         straight=True,
         texts=feature.texts,
+        words=feature.words,
     )

@@ -20,8 +20,9 @@ from treaty.terms import Treaty
 ROOM = 10.0
 """Θ is a box so large that it does not matter; where gradients are clipped it costs no noise."""
 RIDGE = 1e-6
-NUMBERS = (1, 2, 3, 5)
-"""How often everybody is asked."""
+NUMBERS = (3, 5)
+"""How often everybody is asked. The second answer shows what a step on the word of public rows has done,
+the third what came of taking it back: with fewer, rows unlike everybody's may ruin a model."""
 MEETINGS = (1, 2, 4, 8)
 """How often each owner is met, one at a time."""
 STEPS = (20, 100)
@@ -147,7 +148,10 @@ def _over(treaty: Treaty, most: int) -> Iterator[Treaty]:
     # The papers' methods ask T − 1 times.
     unasked = 0 if method in (BlendedStep.name, OneAtATime.name) else 1
     found = False
-    for number in MEETINGS if one_by_one else NUMBERS:
+    numbers = MEETINGS if one_by_one else NUMBERS
+    if not one_by_one and most < NUMBERS[0] + unasked:
+        numbers = tuple(range(most - unasked, 0, -1))[:1]  # as many as are allowed
+    for number in numbers:
         horizon = number * len(treaty.parties) if one_by_one else number + unasked
         if horizon > most:
             break
@@ -160,7 +164,7 @@ def _over(treaty: Treaty, most: int) -> Iterator[Treaty]:
             }
         )
     if not found:
-        least = len(treaty.parties) * MEETINGS[0] if one_by_one else NUMBERS[0] + unasked
+        least = len(treaty.parties) * MEETINGS[0] if one_by_one else 1 + unasked
         raise TreatyError(
             f"{method} needs at least {least:,} rounds among these parties, and no more than {most:,} "
             "are allowed"
