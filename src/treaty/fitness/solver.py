@@ -25,8 +25,14 @@ from treaty.fitness.risk import Risk
 from treaty.losses import Loss, Windowed
 
 TOLERANCE = 1e-6
+STEPS = 500
+"""Where labels are told apart by a column, the optimum lies at the end of Θ and steps to it are many."""
 SMALLEST = 1e-3
 """A smaller optimum counts as this much when a gap is judged: separable records have one of 0."""
+
+
+FARTHEST = 1e6
+"""A step is never longer than so many times what the curvature says."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,14 +89,20 @@ def _duality_gap(problem: Problem, theta: FloatArray, gradient: FloatArray) -> f
     if math.isfinite(t):
         gap = float(np.sum(gradient * theta + np.abs(gradient) * t))
     if problem.ridge > 0:
-        pushes_out = ((theta >= t) & (gradient < 0)) | ((theta <= -t) & (gradient > 0))
-        residual = np.where(pushes_out, 0.0, gradient)
+        residual = _residual(problem, theta, gradient)
         gap = min(gap, float(residual @ residual) / (2 * problem.ridge))
     return gap
 
 
+def _residual(problem: Problem, theta: FloatArray, gradient: FloatArray) -> FloatArray:
+    """Return the part of the gradient that does not push against an active bound."""
+    t = problem.theta_max
+    pushes_out = ((theta >= t) & (gradient < 0)) | ((theta <= -t) & (gradient > 0))
+    return np.where(pushes_out, 0.0, gradient)
+
+
 def newton(
-    problem: Problem, risk: Risk, theta: FloatArray, tolerance: float, steps: int = 60
+    problem: Problem, risk: Risk, theta: FloatArray, tolerance: float, steps: int = STEPS
 ) -> tuple[FloatArray, float]:
     """Minimise a smooth problem until the gap is below tolerance · f; return θ and the gap.
 
@@ -102,8 +114,10 @@ def newton(
         gradient = _gradient(problem, risk, theta)
         hessian = risk.hessian(theta) + problem.ridge * np.eye(len(theta))
         # Where the loss is flat or linear the Hessian vanishes; damping that fades with the
-        # gradient keeps the step finite and the convergence fast.
-        hessian += min(1.0, float(np.linalg.norm(gradient))) * 1e-3 * np.eye(len(theta))
+        # gradient keeps the step finite and the convergence fast. What pushes against a bound does not
+        # fade, and counts for nothing.
+        left = float(np.linalg.norm(_residual(problem, theta, gradient)))
+        hessian += min(1.0, left) * 1e-3 * np.eye(len(theta))
         target = lowest_in_box(hessian, gradient, theta, problem.theta_max)
         direction = target - theta
         gap = _duality_gap(problem, theta, gradient)
@@ -135,15 +149,33 @@ def lowest_in_box(
 def _line_search(
     problem: Problem, risk: Risk, theta: FloatArray, direction: FloatArray
 ) -> FloatArray:
-    """Return the point on θ + t·direction, t ∈ (0, 1], where the derivative along it turns."""
+    """Return the point on θ + t·direction, t > 0 within Θ, where the derivative along it turns.
+
+    A step goes on past t = 1 as long as it still descends there: a log loss flattens out more slowly
+    than its curvature says, so that steps would be far too short.
+    """
     of_risk = risk.along(theta, direction)
 
     def along(t: float) -> float:
         return problem.ridge * float((theta + t * direction) @ direction) + of_risk(t)
 
-    if along(1.0) <= 0 or along(0.0) >= 0:
+    if along(0.0) >= 0:
         return theta + direction
-    return theta + float(brentq(along, 0.0, 1.0, xtol=1e-13, rtol=1e-13)) * direction
+    most = _room(theta, direction, problem.theta_max)
+    end = min(1.0, most)
+    while along(end) < 0:
+        if end >= min(most, FARTHEST):
+            return problem.project(theta + end * direction)
+        end = min(2.0 * end, most)
+    found = float(brentq(along, 0.0, end, xtol=1e-13, rtol=1e-13))
+    return problem.project(theta + found * direction)
+
+
+def _room(theta: FloatArray, direction: FloatArray, theta_max: float) -> float:
+    """Return the largest t with θ + t·direction in the box, 1 at least: the step itself lies in it."""
+    moving = direction != 0
+    ends = (np.sign(direction[moving]) * theta_max - theta[moving]) / direction[moving]
+    return max(1.0, float(ends.min())) if len(ends) else 1.0
 
 
 def _through_windows(

@@ -4,9 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from treaty.adaptation import OwnRecords, in_predictions
+from treaty.adaptation import OwnRecords, alone, in_predictions
+from treaty.arrays import FloatArray, IntArray
 from treaty.errors import TreatyError, not_a_party
 from treaty.evidence import Evidence
+from treaty.fitness import RowRisk
 from treaty.fitness.threads import on_one_thread
 from treaty.gains import (
     WORTHWHILE,
@@ -18,8 +20,10 @@ from treaty.gains import (
     tails_of,
 )
 from treaty.learners import survey
+from treaty.matrices import scores as scores_of
 from treaty.models.own_rows import check_own
 from treaty.records import Source
+from treaty.records.cells import name_of
 from treaty.terms import Treaty, encoder_of, fit, plan_of, problem_of
 from treaty.terms.reading import class_weights
 
@@ -39,6 +43,29 @@ class _Scene:
         self.theta = self.survey.tuned.theta
         self.metrics = in_predictions(self.problem, self.rows, self.theta)
         self._tails = tails_of(self.rows, self.theta)
+
+    def names(self, public: Source, by: str) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
+        """Return whose each public row is, in the order of the rows."""
+        also = self.encoder.judged(self.rows.loss, public, also=(by,)).also
+        whose = also.select(name_of(by, also.schema[by])).to_series()
+        return np.array(whose.to_list(), dtype=object)
+
+    def rows_at(self, places: IntArray) -> RowRisk:
+        """Return some of the public rows."""
+        return RowRisk(self.rows.loss, self.rows.x[places], self.rows.y[places])
+
+    def unseen_losses(self) -> FloatArray:
+        """Return what the public model costs on every public row, made without that row.
+
+        The rows that a level of errors is read off must not be those that the model was fitted to.
+        """
+        records = OwnRecords(self.problem, self.rows.x, self.rows.y)
+        losses = np.empty(self.rows.n)
+        for part in records.parts:
+            theta, hidden = alone(records, frozenset({part})).theta, records.rows[part]
+            scores = scores_of(records.x[hidden], theta)
+            losses[hidden] = self.problem.fitness_loss.value(scores, records.y[hidden])
+        return losses
 
     def prospect(self, name: str, coalition: Sequence[str] | None, seed: int) -> Prospect:
         """Return draws of what an owner would get if it joined a coalition."""
@@ -117,16 +144,26 @@ def imagined_gains(
         seed: of the draws.
     """
     scene = _Scene(treaty, public)
-    known = public.owners(by)
+    names = scene.names(public, by)
+    with on_one_thread():
+        unseen = scene.unseen_losses()
     for party in scene.plan.parties:
-        if known.get(party.name, 0) < FEWEST_KNOWN:
+        mine = np.flatnonzero(names == party.name)
+        if len(mine) < FEWEST_KNOWN:
             continue
-        rows, _ = scene.encoder.rows(scene.rows.loss, public.of_owner(by, party.name))
+        rows, level = scene.rows_at(mine), float(unseen[mine].mean())
         audience = scene.audience(party.name, party.records, worthwhile)
         prospect = scene.prospect(party.name, coalition, seed)
         with on_one_thread():
             gain = imagined_gain(
-                audience, scene.problem, rows, party.records, prospect, scene.theta, scene.metrics
+                audience,
+                scene.problem,
+                rows,
+                party.records,
+                prospect,
+                scene.theta,
+                scene.metrics,
+                level,
             )
         yield gain
 

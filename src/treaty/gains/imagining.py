@@ -28,6 +28,7 @@ def imagined_gain(
     prospect: Prospect,
     public: FloatArray,
     metrics: Sequence[Metric],
+    level: float,
 ) -> OwnGain:
     """Forecast what joining would do to the errors of an owner of whom only public rows are known.
 
@@ -43,9 +44,9 @@ def imagined_gain(
         prospect: draws of what nobody knows yet.
         public: the public model.
         metrics: in which metrics models are adapted.
+        level: the mean loss of the public model on the owner's rows, each under one made without it.
     """
     futures = prospect.futures(rows, DRAWS)
-    level = float(rows.value(public))
     beyond = max(level - float(futures.excess(public[None]).mean()), LEAST * level)
     random = np.random.default_rng(records)
     costs: dict[str, list[float]] = {}

@@ -85,11 +85,11 @@ class Expected:
 def optimism_of(chosen: Expected, tried: Sequence[Expected], seed: int) -> float:
     """Return by how much the lowest of several expected losses is too low for having been chosen.
 
-    Each resample of the rows chooses the lowest by its own rows. What that costs elsewhere, more than what
-    was chosen costs on the same rows, less what it costs more on the resample, is optimism. Elsewhere is
-    all rows and the rows that the resample left out, in equal parts: where all ways are as good, a
-    resample varies as much once more as the rows do, and the first of these tells √½ of the optimism,
-    the second √2 of it.
+    Each resample of the rows chooses the lowest by its own rows. What that costs elsewhere, more than
+    what was chosen costs on the same rows, less what it costs more on the resample, is optimism.
+    Elsewhere is all rows and the rows that the resample left out, in equal parts: where all are
+    as good, a resample varies as much once more as the rows do, and the first of these tells √½ of it,
+    the second √2.
 
     Args:
         chosen: what was chosen.
