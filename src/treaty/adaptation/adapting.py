@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -17,6 +17,8 @@ from treaty.fitness.risk import has_moments
 Near = Literal["shared", "public", "nothing"]
 STRENGTHS = (*np.geomspace(1e-3, 1e3, 19).tolist(), math.inf)
 """λ that are tried: from 1/1000 of the shared model's own curvature to nothing but the shared model."""
+FEW = 100.0
+"""Of so many records or fewer a model as it is stays, unless another is better by a standard error."""
 FEWER = (*np.geomspace(1e-2, 1e2, 9).tolist(), math.inf)
 """Those that are tried where each has to be solved by itself."""
 
@@ -34,6 +36,7 @@ class Adapted:
             to it for a weak ridge.
         near: what it is held near to: the shared model, the public one, or nothing, which is the model
             of the own records alone.
+        parts: the mean loss on each of these parts.
     """
 
     theta: FloatArray
@@ -41,6 +44,7 @@ class Adapted:
     metric: Metric
     score: float
     near: Near = "shared"
+    parts: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     @property
     def pull(self) -> FloatArray:
@@ -102,8 +106,28 @@ def adapt(
     if public is not None:
         near_public = _nearest(records, public[None], metrics, left_out)[0]
         without.append(replace(near_public, near="public"))
-    near = _nearest(records, anchors, metrics, left_out)
-    return [min(model, *without, key=lambda one: one.score) for model in near]
+    near = _nearest(records, anchors, metrics, left_out, as_it_is=True)
+    return [_clearly_best(model, without, records, left_out) for model in near]
+
+
+def _clearly_best(
+    model: Adapted, others: Sequence[Adapted], records: OwnRecords, left_out: frozenset[int]
+) -> Adapted:
+    """Return a model, or another one that is clearly better: of few records chance makes any so."""
+    best = min(others, key=lambda one: one.score)
+    few = _fewness(records, left_out)
+    return best if best.score < model.score - few * _chance(best.parts, model.parts) else model
+
+
+def _fewness(records: OwnRecords, left_out: frozenset[int]) -> float:
+    """Return 1 for up to a hundred records, and ever less for more: by how many chance counts."""
+    seen = sum(records.part(k).n for k in records.parts if k not in left_out)
+    return min(1.0, FEW / seen)
+
+
+def _chance(one: FloatArray, other: FloatArray) -> float:
+    """Return the standard error of the mean by which two models differ, from part to part."""
+    return float(np.std(one - other, ddof=1)) / math.sqrt(len(one)) if len(one) > 1 else 0.0
 
 
 def _nearest(
@@ -111,25 +135,40 @@ def _nearest(
     anchors: FloatArray,
     metrics: Sequence[Metric],
     left_out: frozenset[int],
+    *,
+    as_it_is: bool = False,
 ) -> list[Adapted]:
-    """Return the model near each anchor that does best on parts left out in turn."""
+    """Return the model near each anchor that does best on parts left out in turn.
+
+    Args:
+        records: the owner's own.
+        anchors: the models, shape (models, p).
+        metrics: in which metrics a model may be held near.
+        left_out: parts of the records that nothing is to be seen of.
+        as_it_is: whether, of few records, an anchor stays as it is unless another is clearly better.
+    """
     anchors = records.wide(anchors)
     inner = [k for k in records.parts if k not in left_out]
     strengths = STRENGTHS if has_moments(records.problem.fitness_loss) else FEWER
-    scores = np.zeros((len(anchors), len(metrics), len(strengths)))
-    for k in inner:
-        weight = records.part(k).n
+    parts = np.zeros((len(inner), len(anchors), len(metrics), len(strengths)))
+    for place, k in enumerate(inner):
         for j, metric in enumerate(metrics):
             models = records.path(metric, left_out | {k}).models(anchors, strengths)
-            scores[:, j] += weight * records.part(k).value(models)
-    seen = sum(records.part(k).n for k in inner)
-    scores /= seen
+            parts[place, :, j] = records.part(k).value(models)
+    sizes = np.array([float(records.part(k).n) for k in inner])
+    seen = int(sizes.sum())
+    scores = np.tensordot(sizes / seen, parts, 1)
     scores += _for_weakness(records, strengths, scores.min(axis=(1, 2), keepdims=True), seen)
     chosen: list[Adapted] = []
-    for anchor, score in zip(anchors, scores, strict=True):
+    held = next((j for j, metric in enumerate(metrics) if not metric.level_free), 0)
+    few = _fewness(records, left_out) if as_it_is else 0.0
+    for place, (anchor, score) in enumerate(zip(anchors, scores, strict=True)):
         j, s = (int(index) for index in np.unravel_index(int(score.argmin()), score.shape))
+        best, stays = parts[:, place, j, s], parts[:, place, held, -1]
+        if few and score[held, -1] <= score[j, s] + few * _chance(best, stays):
+            j, s, best = held, len(strengths) - 1, stays
         theta = records.path(metrics[j], left_out).exact(anchor, strengths[s])
-        chosen.append(Adapted(theta, strengths[s], metrics[j], float(score[j, s])))
+        chosen.append(Adapted(theta, strengths[s], metrics[j], float(score[j, s]), parts=best))
     return chosen
 
 

@@ -51,14 +51,25 @@ def adapt(
     import treaty as t
     from treaty.gains.picture import draw
     from treaty.gains.table import render
+    from treaty.models.own_rows import OneLabel
 
     check_writable(out)
     check_writable(picture, picture=True)
     shared = t.Model.load(model)
-    with waiting("adapting", quiet=as_json):
-        report = t.adapt_model(
-            shared, data, public, worthwhile=share_of(worthwhile), extra=extra or ()
-        )
+    try:
+        with waiting("adapting", quiet=as_json):
+            report = t.adapt_model(
+                shared, data, public, worthwhile=share_of(worthwhile), extra=extra or ()
+            )
+    except OneLabel as error:
+        shared.unchanged_for(data).save(out)
+        if as_json:
+            print_json(
+                {"adapted": None, "verdict": f"{error}: the shared model stays"}, private=True
+            )
+            return
+        console.print(f"{error}: the shared model stays as it is, in {out}.", highlight=False)
+        return
     report.model.save(out)
     if picture is not None:
         draw(report.gain, picture)

@@ -1,5 +1,6 @@
 """treaty init: a commented example treaty from a data file's columns."""
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -53,6 +54,13 @@ def init(
             "--private", help="They are private: only names and types of columns are used."
         ),
     ] = False,
+    header: Annotated[
+        bool,
+        typer.Option(
+            "--header",
+            help="With --private: the first row names the columns; it is no record.",
+        ),
+    ] = False,
     out: Annotated[
         Path, typer.Option("--out", metavar="FILE", help="Where to write the treaty.")
     ] = Path("treaty.toml"),
@@ -89,7 +97,9 @@ def init(
             "open: leave --data out, or draft from --public rows"
         )
     if private:
-        out.write_text(blank_draft(open_source(data), target=target, by=by), encoding="utf-8")
+        rows = open_source(data)
+        _check_names(rows, target, known=header, ask=not as_json)
+        out.write_text(blank_draft(rows, target=target, by=by), encoding="utf-8")
         if as_json:
             print_json({"treaty": str(out), "complete": False}, private=False)
             return
@@ -117,10 +127,7 @@ def init(
         )
     single = [name for name, number in (owners or {}).items() if number < 2]
     if single:
-        notes.append(
-            f"{', '.join(single)}: one record is too few to take part, for its mean is that record: "
-            "leave this party out"
-        )
+        notes.append(f"{', '.join(single)}: left out, for the mean of one record is that record")
     if strangers:
         notes.append(
             f"{by}: the public rows are of none of the parties: planned for owners that differ"
@@ -172,6 +179,22 @@ def init(
             style="bold",
             highlight=False,
         )
+
+
+def _check_names(rows: "Source", target: str, *, known: bool, ask: bool) -> None:
+    """Make sure that what is written into a draft are names of columns, and not somebody's record."""
+    if known or not rows.names_in_rows:
+        return
+    names = ", ".join(rows.schema)
+    if ask and sys.stdin.isatty():
+        console.print(f"The first row of {rows.label}: {names}", highlight=False)
+        if typer.confirm("Are these names of columns, and no record?"):
+            return
+        raise TreatyError(f"{rows.label}: give a file whose first row names the columns")
+    raise TreatyError(
+        f"{rows.label}: its first row would become public as names of columns, and might be a record: "
+        f"look at it, and say --header if it names them ({target} among them)"
+    )
 
 
 def _strangers(public: "Source", by: str, parties: Mapping[str, int]) -> bool:

@@ -29,14 +29,19 @@ def ledger(
     ] = None,
     backup: Annotated[
         Path | None,
-        typer.Option("--backup", metavar="FILE", help="Copy the ledger, also of a running agent."),
+        typer.Option(
+            "--backup",
+            metavar="FILE",
+            help="Copy ledger, policy, source and treaties into one file, also of a running agent.",
+        ),
     ] = None,
     restore: Annotated[
         Path | None,
         typer.Option(
             "--restore",
             metavar="FILE",
-            help="Put a backup in place of a lost ledger; what it may have forgotten counts as spent.",
+            help="Put a backup in place of what is lost, on a new machine too; what it may have "
+            "forgotten counts as spent.",
         ),
     ] = None,
     new_key: Annotated[
@@ -45,6 +50,10 @@ def ledger(
             "--new-key", help="With --restore: records.key is lost, too; vouch for the records."
         ),
     ] = False,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="FILE", help="With --restore: where the records are now."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show treaties, budgets granted, spent and left, and every query and refusal; check the chain.
@@ -66,8 +75,8 @@ def ledger(
         return
     check_writable(export)
     check_writable(backup)
-    if new_key and restore is None:
-        raise TreatyError("--new-key goes with --restore")
+    if restore is None and (new_key or data is not None):
+        raise TreatyError("--new-key and --data go with --restore")
     owner = Home(home)
 
     def say(text: str) -> None:
@@ -75,7 +84,7 @@ def ledger(
             _say(text)
 
     if restore is not None:
-        lost = owner.restore(restore, new_key=new_key)
+        lost = owner.restore(restore, new_key=new_key, data=data)
         say(
             f"Restored. No grant of before is open any more, and ε = {float(lost):g} that may have "
             "been spent unknown to the backup counts as spent."
@@ -87,7 +96,8 @@ def ledger(
             with export.open("w") as file:
                 file.writelines(json.dumps(event.plain()) + "\n" for event in opened.events())
         if backup is not None:
-            say(f"{backup} holds {opened.backup(backup):,} events.")
+            held = owner.backup(backup)
+            say(f"{backup} holds {held:,} events, policy, source and treaties; not records.key.")
         contents = _plain(opened, head, events)
     finally:
         opened.close()

@@ -17,6 +17,7 @@ from treaty.gains import (
     Prospect,
     foreseen_gain,
     imagined_gain,
+    levels_of,
     tails_of,
 )
 from treaty.learners import survey
@@ -147,11 +148,13 @@ def imagined_gains(
     names = scene.names(public, by)
     with on_one_thread():
         unseen = scene.unseen_losses()
+    places = {party.name: np.flatnonzero(names == party.name) for party in scene.plan.parties}
+    places = {name: mine for name, mine in places.items() if len(mine) >= FEWEST_KNOWN}
+    levels = levels_of({name: unseen[mine] for name, mine in places.items()}, unseen)
     for party in scene.plan.parties:
-        mine = np.flatnonzero(names == party.name)
-        if len(mine) < FEWEST_KNOWN:
+        if party.name not in places:
             continue
-        rows, level = scene.rows_at(mine), float(unseen[mine].mean())
+        rows, level = scene.rows_at(places[party.name]), levels[party.name]
         audience = scene.audience(party.name, party.records, worthwhile)
         prospect = scene.prospect(party.name, coalition, seed)
         with on_one_thread():

@@ -10,6 +10,7 @@ from treaty.gains.competing import contest as contest
 from treaty.gains.foreseeing import foreseen_gain as foreseen_gain
 from treaty.gains.imagining import imagined_gain as imagined_gain
 from treaty.gains.judging import held_out_scores as held_out_scores
+from treaty.gains.levels import levels_of as levels_of
 from treaty.gains.own_gain import WORTHWHILE as WORTHWHILE
 from treaty.gains.own_gain import Audience as Audience
 from treaty.gains.own_gain import OwnGain as OwnGain

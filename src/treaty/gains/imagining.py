@@ -11,6 +11,7 @@ from treaty.fitness import MomentRisk, Moments, Problem, RowRisk
 from treaty.gains.competing import ADAPTED, PUBLIC, RIVALS, TOGETHER, contest
 from treaty.gains.foreseeing import LEAST
 from treaty.gains.judging import RIVAL
+from treaty.gains.levels import Level
 from treaty.gains.own_gain import Audience, OwnGain
 from treaty.gains.prospect import Futures, Prospect, felt
 from treaty.losses import Squared
@@ -28,7 +29,7 @@ def imagined_gain(
     prospect: Prospect,
     public: FloatArray,
     metrics: Sequence[Metric],
-    level: float,
+    level: Level,
 ) -> OwnGain:
     """Forecast what joining would do to the errors of an owner of whom only public rows are known.
 
@@ -47,7 +48,7 @@ def imagined_gain(
         level: the mean loss of the public model on the owner's rows, each under one made without it.
     """
     futures = prospect.futures(rows, DRAWS)
-    beyond = max(level - float(futures.excess(public[None]).mean()), LEAST * level)
+    beyond = max(level.value - float(futures.excess(public[None]).mean()), LEAST * level.value)
     random = np.random.default_rng(records)
     costs: dict[str, list[float]] = {}
     picked: dict[str, int] = {}
@@ -68,7 +69,7 @@ def imagined_gain(
     draws = 1.0 - (joined / rival) ** power
     half = NORMAL * float(draws.std(ddof=1))
     gain = Estimate(float(draws.mean()), float(draws.mean()) - half, float(draws.mean()) + half)
-    chance = power * math.sqrt(audience.tails * (1 / rows.n + 1 / audience.next_records))
+    chance = power * math.sqrt(level.unsure + level.tails / audience.next_records)
     measure = "log_loss" if problem.fitness_loss.labels else "rmse"
     scale = 1.0 if problem.fitness_loss.labels else audience.target.scaling[1]
     return OwnGain(

@@ -15,7 +15,7 @@ from treaty.gains.judging import RIVAL
 from treaty.measures import MEASURES, Comparison, Errors, Estimate, measures_for
 from treaty.records import Target
 
-Decision = Literal["join", "small", "stay away", "too close", "no difference"]
+Decision = Literal["join", "small", "small loss", "stay away", "too close", "no difference"]
 NOTHING = 0.0005
 """A gain that is surely smaller than this, up or down, makes no difference."""
 WORTHWHILE = 0.01
@@ -104,12 +104,14 @@ class OwnGain:
 
     @property
     def decision(self) -> Decision:
-        """What the interval says: join, a small gain, stay away, too close to tell, no difference."""
+        """What the interval says: join or stay away, a small gain or loss, too close, no difference."""
         if max(abs(self.gain.low), abs(self.gain.high)) < NOTHING:
             return "no difference"
         if self.gain.low > 0:
             return "join" if self.gain.value >= self.worthwhile else "small"
-        return "stay away" if self.gain.high < 0 else "too close"
+        if self.gain.high < 0:
+            return "stay away" if self.gain.value <= -self.worthwhile else "small loss"
+        return "too close"
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -245,6 +247,12 @@ def sentence(gain: OwnGain) -> str:
         return (
             f"Stay away: joining {verb} {what} {change} ({-share:.1f}% worse); "
             f"{alternative} is better."
+        )
+    if gain.decision == "small loss":
+        verb = "has raised" if gain.known else "would raise"
+        return (
+            f"A small loss: joining {verb} {what} {change} ({-share:.1f}% worse, less than the "
+            f"{100 * gain.worthwhile:g}% that matter); {alternative} does as well."
         )
     verb = "has lowered" if gain.known else "would lower"
     start = "Joining" if gain.decision == "join" else "A small gain: joining"

@@ -49,7 +49,7 @@ def summary(gains: Mapping[str, OwnGain], owners: str = "owners") -> str:
     worthwhile = next(iter(gains.values())).worthwhile
     told = {
         decision: [name for name, gain in gains.items() if gain.decision == decision]
-        for decision in ("join", "small", "stay away", "too close", "no difference")
+        for decision in ("join", "small", "small loss", "stay away", "too close", "no difference")
     }
     verb = "gain" if known else "would gain"
     said = [
@@ -58,6 +58,10 @@ def summary(gains: Mapping[str, OwnGain], owners: str = "owners") -> str:
     ]
     if told["small"]:
         said.append(f"{len(told['small'])} less than that{_named(told['small'])}")
+    if told["small loss"]:
+        said.append(
+            f"{len(told['small loss'])} would lose less than that{_named(told['small loss'])}"
+        )
     if told["stay away"]:
         said.append(f"{len(told['stay away'])} should stay away{_named(told['stay away'])}")
     if told["too close"]:

@@ -24,7 +24,7 @@ from treaty.losses import Weighted, loss_named, permit
 from treaty.matrices import Matrix, beside, scores
 from treaty.models.coefficients import CONSTANT, coefficients
 from treaty.models.own_columns import OwnColumns
-from treaty.models.own_rows import OwnRows, Reader
+from treaty.models.own_rows import OneLabel, OwnRows, Reader
 from treaty.models.provenance import Provenance
 from treaty.plain import Plain, first_problem
 from treaty.records import (
@@ -155,11 +155,22 @@ class Model(Plain):
                 be shrunk towards instead; the curvature is that of the own records if not given.
             extra: columns of the owner's own that the model may use on top of those of the treaty.
         """
-        own, reader = self.reader.own(records, extra), self.reader
+        reader = self.reader
+        try:
+            own = reader.own(records, extra)
+        except OneLabel:
+            return self.unchanged_for(records)
         theta = None if public is None else reader.public_model(public)
         metrics = reader.metrics(np.array(self.theta), own, public)
         model = adapt(own.records, np.array([self.theta]), metrics, public=theta)[0]
         return self.adapted_as(model, own)
+
+    def unchanged_for(self, records: SourceLike) -> "Model":
+        """Return this model as that of an owner whose records say nothing: it stays as it is."""
+        own = sum(block.height for block in self._open(records).blocks([self.target.column]))
+        times = 1 if self.adapted is None else self.adapted.times + 1
+        note = AdaptedTo(records=own, strength=None, level_free=False, near="shared", times=times)
+        return self.model_copy(update={"adapted": note})
 
     def adapted_as(self, model: Adapted, own: OwnRows) -> "Model":
         """Return an adapted model as one that can be saved.

@@ -17,6 +17,10 @@ FEWEST = 20
 """So many records an owner needs to adapt a model to them."""
 
 
+class OneLabel(TreatyError):
+    """All records of an owner have the same label: a shared model stays as it is."""
+
+
 @dataclass(frozen=True, eq=False)
 class Reader:
     """How a model reads records.
@@ -116,6 +120,6 @@ def check_own(source: Source, rows: RowRisk, *, labels: bool) -> None:
             "needed"
         )
     if labels and len(np.unique(rows.y)) < 2:
-        raise TreatyError(
+        raise OneLabel(
             f"{source.label}: every record has the same label, so nothing can be learnt from them"
         )

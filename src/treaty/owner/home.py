@@ -15,6 +15,7 @@ import tomli_w
 from treaty.errors import Refusal, TreatyError
 from treaty.limits import check_answer
 from treaty.losses import permit
+from treaty.owner.backup import add_folder, folder_of, unpack
 from treaty.owner.offer import Offer
 from treaty.owner.open_home import InUse, OpenHome, changed
 from treaty.owner.policy import Policy
@@ -78,8 +79,9 @@ class Home:
     def _whereabouts(self) -> Whereabouts:
         if not self.owner_file.exists():
             raise TreatyError(
-                f"{self.folder}: nothing has been ratified here yet: treaty ratify does that, or give "
-                "the folder in which it was done"
+                f"{self.folder}: nothing has been ratified here: treaty ratify does that, or give the "
+                "folder in which it was done. If the folder is lost, treaty ledger --restore BACKUP "
+                "brings it back; ratifying anew would begin a fresh budget"
             )
         return read_plain(Whereabouts, self.owner_file)
 
@@ -241,13 +243,40 @@ class Home:
             use.end()
             raise
 
-    def restore(self, backup: str | Path, *, new_key: bool = False) -> Fraction:
-        """Put a backup in place of a ledger that is lost or damaged; return the ε counted as lost.
+    def backup(self, path: str | Path) -> int:
+        """Copy ledger, policy, source and treaties into one file; return how many events it holds."""
+        ledger = self.ledger()
+        try:
+            events = ledger.backup(path)
+        finally:
+            ledger.close()
+        add_folder(Path(path), self.folder)
+        return events
+
+    def restore(
+        self, backup: str | Path, *, new_key: bool = False, data: str | Path | None = None
+    ) -> Fraction:
+        """Put a backup in place of what is lost or damaged; return the ε counted as lost.
+
+        Where the folder is gone as well, as on a new machine, policy, source and treaties come back with
+        the ledger: what was spent stays spent.
 
         Args:
             backup: the copy.
             new_key: whether the key of the records is lost as well, so that the owner vouches for them.
+            data: where the records are now, if not where they were.
         """
+        files = folder_of(Path(backup))
+        if not self.owner_file.exists() and "owner.toml" not in files:
+            raise TreatyError(
+                f"{backup}: holds the ledger alone, and {self.folder} has neither policy nor source: "
+                "put policy.toml and owner.toml there first. Never ratify anew instead: that would "
+                "begin a fresh budget"
+            )
+        unpack(files, self.folder)
+        if data is not None:
+            where = {"name": self._whereabouts().name, "data": str(Path(data).resolve())}
+            write_private(self.owner_file, tomli_w.dumps(where).encode())
         source = open_source(self.records())
         policy = Policy.load(self.policy_file)
         close_to_others(self.folder)

@@ -129,6 +129,11 @@ class FileSource(SourceAt):
         return self.path.suffix.lower() in (".parquet", ".pq")
 
     @property
+    def names_in_rows(self) -> bool:
+        """Whether the names of columns are its first row: so it is in text files and workbooks."""
+        return not self.has_types
+
+    @property
     def remark(self) -> str:
         """How the file was read, where that is not plain."""
         if not self._is_text:

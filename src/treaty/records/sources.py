@@ -49,6 +49,11 @@ class Source(ABC):
         return True
 
     @property
+    def names_in_rows(self) -> bool:
+        """Whether the names of columns are its first row, which might be a record instead."""
+        return False
+
+    @property
     def remark(self) -> str:
         """How the records were read, where that is not plain; for people."""
         return ""

@@ -13,7 +13,7 @@ from treaty.errors import TreatyError
 from treaty.records import Counts, Dialect, Source, Target
 from treaty.records.sources import named
 from treaty.records.values import as_number
-from treaty.terms.proposing import Proposal, labels_of, outward, propose
+from treaty.terms.proposing import Proposal, labels_of, outward, propose, whole_few
 from treaty.terms.toml import section_text
 
 ROWS_READ = 200_000
@@ -49,15 +49,21 @@ def blank_draft(source: Source, *, target: str, by: str | None) -> str:
             )
         elif kind.is_temporal() or kind.is_nested():
             parts.append(f"# {column} is left out: a column of type {kind.base_type().__name__}.\n")
-        elif source.has_types and not (kind.is_numeric() or kind == pl.Boolean):
+        elif not source.has_types:
+            parts.append(
+                f"[features.{name}]          # the file does not say what it holds: one of these\n"
+                '# kind = "number"            # with bounds = [low, high], public knowledge\n'
+                '# kind = "one-hot"           # or ordinal, with categories = [...], a public list\n'
+                '# kind = "date"              # with parts = ["month", "weekday"]\n'
+            )
+        elif not (kind.is_numeric() or kind == pl.Boolean):
             parts.append(
                 f'[features.{name}]\nkind = "one-hot"           # or ordinal\n'
                 "# categories = [...]         # a public list\n"
             )
         else:
-            kinds = "" if source.has_types else "          # or one-hot, ordinal"
             parts.append(
-                f'[features.{name}]\nkind = "number"{kinds}\n'
+                f'[features.{name}]\nkind = "number"\n'
                 "# bounds = [low, high]       # public knowledge, not what the rows hold\n"
             )
     parts.append(_BLANK_TARGET.format(column=_text(target)))
@@ -109,6 +115,11 @@ def draft(
         notes.append(
             f"{target}: what is told is {predicted.labels[1]!r} from {predicted.labels[0]!r}"
         )
+    codes = _whole_few(frame[target]) if predicted.bounds is not None else ""
+    if codes:
+        notes.append(
+            f"{target}: holds {codes} alone, and is predicted as a number: classes are two labels"
+        )
     found = 0
     for column in frame.columns:
         if column in (target, by):
@@ -137,8 +148,15 @@ def draft(
     ]
     if owners is None:
         owners = source.owners(by) if by else {"us": frame.height}
-    parts += [_PARTY.format(name=_text(name), records=n) for name, n in owners.items()]
+    # The mean of one record is that record: who has no more cannot take part.
+    parts += [_PARTY.format(name=_text(name), records=n) for name, n in owners.items() if n > 1]
     return Draft("\n".join(parts), tuple(notes))
+
+
+def _whole_few(values: pl.Series) -> str:
+    """Return the few whole numbers that a column is made of, in words, if it is."""
+    found = whole_few(values)
+    return ", ".join(f"{number:g}" for number in found) if found else ""
 
 
 def _stated(dialect: Dialect | None) -> list[str]:

@@ -28,6 +28,8 @@ FEWEST_IDENTIFIED = 200
 """From so many rows on, whole numbers that all differ and lie evenly are taken for identifiers."""
 EVENLY = 0.15
 """Numbers lie evenly if no share of them is so much more, or less, than that of their range."""
+FEWEST_CODES, MOST_CODES = 3, 9
+"""A column of so many different whole numbers may be one of codes."""
 FORMATS = ("%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%Y/%m/%d", "%d %b %Y", "%d %B %Y")
 DAY_FIRST = ("%d/%m/%Y", "%d/%m/%Y %H:%M", "%d/%m/%Y %H:%M:%S", "%d-%m-%Y", "%d/%m/%y")
 MONTH_FIRST = ("%m/%d/%Y", "%m/%d/%Y %H:%M", "%m/%d/%Y %H:%M:%S", "%m-%d-%Y", "%m/%d/%y")
@@ -80,8 +82,13 @@ def propose(values: pl.Series, *, has_types: bool) -> Proposal:
         return dated
     words = _words(values)
     numbers, stray = _numbers(values, words)
-    if numbers is not None and not (has_types and _few_texts(values)):
+    if numbers is not None and not (_few_texts(values) and (has_types or _codes(values, words))):
         low, high = outward(numbers)
+        few = ", ".join(f"{number:g}" for number in whole_few(values))
+        if few and not stray:
+            stray_note = f'holds {few} alone, a number: write kind = "one-hot" if these are codes'
+        else:
+            stray_note = stray
         return Proposal(
             column,
             Number(
@@ -90,7 +97,7 @@ def propose(values: pl.Series, *, has_types: bool) -> Proposal:
                 texts="missing" if stray else "refused",
                 words=words or None,
             ),
-            stray,
+            stray_note,
         )
     known = _categories(values)
     if known:
@@ -162,6 +169,26 @@ def _evenly(values: pl.Series) -> bool:
     numbers = np.sort(values.to_numpy())
     along = (numbers - numbers[0]) / (numbers[-1] - numbers[0])
     return bool(np.abs(along - np.linspace(0, 1, len(along))).max() < EVENLY)
+
+
+def whole_few(values: pl.Series) -> list[float]:
+    """Return the whole numbers that a column is made of, if these are three to nine."""
+    try:
+        numbers = as_numbers(values.name, values, Counts())
+    except TreatyError:
+        return []
+    found = np.unique(numbers[np.isfinite(numbers)])
+    few = FEWEST_CODES <= len(found) <= MOST_CODES and bool(np.all(found == np.round(found)))
+    return found.tolist() if few else []
+
+
+def _codes(values: pl.Series, words: dict[str, float]) -> bool:
+    """Whether texts that stand often among numbers say that all are codes, as 0 to 9, V and E."""
+    cells = values.drop_nulls().str.strip_chars()
+    texts = cells.filter(cells.cast(pl.Float64, strict=False).is_null())
+    texts = texts.filter(~texts.str.to_lowercase().is_in([*words, *TRUTHS]))
+    counted = texts.value_counts(name="count")["count"]
+    return bool((counted >= OFTEN).any())
 
 
 def _words(values: pl.Series) -> dict[str, float]:
