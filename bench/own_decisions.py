@@ -4,6 +4,10 @@
 
 Every owner forecasts inside its own walls, from its own records and the public rows, what joining would
 do to its error. Then everybody trains, owners adapt, and records that nobody has seen say what it did.
+`regret`: how much larger the error is than that of the better choice, for who does what the forecast
+leans to, and for who joins always or never; `coverage` of the error intervals, `coverage_gain` of those
+of the gain, for the next records that there are; `kept`: of owners told that it is worthwhile, how many
+gained; `gain_slope`: of the gain that was got on the gain that was told.
 """
 
 import sys
@@ -106,9 +110,16 @@ def summary(found: list[Outcome]) -> dict[str, float]:
         "kept": float(gained[worthwhile].mean()) if worthwhile.any() else float("nan"),
         "leaning_join": float(join.mean()),
         "gained": float(gained.mean()),
+        "gain_slope": _slope([float(f["gain"]) for f in found], 1 - joined / rival),
         "mean_gain_forecast": float(np.mean([float(f["gain"]) for f in found])),
         "mean_gain": float(np.mean(1 - joined / rival)),
     }
+
+
+def _slope(told: list[float], got: FloatArray) -> float:
+    """Return the slope of what was got on what was told: 1 where gains are told as large as they are."""
+    away = np.array(told) - np.mean(told)
+    return float(away @ (got - got.mean()) / (away @ away))
 
 
 def main() -> None:

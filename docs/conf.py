@@ -15,6 +15,7 @@ source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
+smartquotes = False  # "--by" is an option, and not a dash
 html_theme = "furo"
 html_title = "Treaty"
 autodoc_typehints = "description"

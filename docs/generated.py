@@ -47,10 +47,18 @@ def _heading(table: str) -> str:
 def _key(key: Key) -> str:
     default = "must be written" if key.default is None else f"default: `{key.default}`"
     return (
-        f"### `{key.name}`\n\n{key.meaning[:1].upper()}{key.meaning[1:]} ({default})\n\n"
+        f"### `{key.name}`\n\n{_sentence(key.meaning)} ({default})\n\n"
         f"- Privacy: {key.effect.privacy}.\n- Error: {key.effect.error}.\n\n"
         f"```toml\n{key.effect.example}\n```\n"
     )
+
+
+def _sentence(meaning: str) -> str:
+    """Return a meaning as a sentence; a symbol at its beginning keeps its letter."""
+    word = re.match(r"[^\W\d_]+", meaning)
+    plain = word is not None and word[0].isascii() and word[0].islower() and len(word[0]) > 1
+    symbol = word is not None and meaning[word.end() : word.end() + 1] == "_"
+    return meaning[:1].upper() + meaning[1:] if plain and not symbol else meaning
 
 
 def commands_page() -> str:

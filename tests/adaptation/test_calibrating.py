@@ -99,7 +99,7 @@ def test_where_a_label_is_rare_models_get_better(monkeypatch):
     """On fresh rows, over many draws of 600 rows with some 20 of the rarer label."""
     later = risk_of(Logistic(), *_rows(40_000, 999, level=-6.0))
     saved = []
-    for seed in range(60):
+    for seed in range(120):
         records = OwnRecords(PROBLEM, *_rows(600, seed, level=-6.0))
         plain = _without(monkeypatch, records)
         saved.append(float(later.value(plain.theta)) - float(later.value(alone(records).theta)))

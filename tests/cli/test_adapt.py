@@ -100,6 +100,12 @@ def test_one_class_only_is_told(folder, monkeypatch, capsys):
     Path("labels.json").write_text(json.dumps(model))
     frame = pl.read_parquet("ours.parquet").with_columns(y=pl.lit("yes"))
     frame.write_parquet("one.parquet")
-    code, _, err = _typed("adapt labels.json --data one.parquet", monkeypatch, capsys)
-    assert code == 2
-    assert "every record has the same label" in err
+    code, out, err = _typed("adapt labels.json --data one.parquet", monkeypatch, capsys)
+    assert code == 0, err
+    assert "every record has the same label" in " ".join(out.split())
+    kept, own = (
+        json.loads(Path("labels.json").read_text()),
+        json.loads(Path("adapted.json").read_text()),
+    )
+    assert own["theta"] == kept["theta"]
+    assert own["private"] is True

@@ -277,6 +277,10 @@ def test_a_draft_from_private_rows_holds_no_value_of_them(tmp_path):
         out = tmp_path / f"{name}.toml"
         words = ["--target", "sick", "--by", "who", "--out", out]
         done = run("init", tmp_path / name, "--private", *words)
+        if name.endswith(".csv"):  # its first row might be a record
+            assert done.returncode == 2
+            assert "say --header if it names them" in " ".join(done.stderr.split())
+            done = run("init", tmp_path / name, "--private", "--header", *words)
         assert done.returncode == 0, done.stderr
         text = out.read_text()
         for value in ("41", "97", "Atlantis", "Ys", "Lyonesse", "= 2\n"):

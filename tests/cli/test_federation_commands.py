@@ -80,12 +80,35 @@ def test_a_ledger_is_backed_up_and_restored(banks, tmp_path):
     assert "a backup is never written over" in again.stderr
     alone = run("ledger", "--home", home, "--new-key")
     assert alone.returncode == 2
-    assert "--new-key goes with --restore" in alone.stderr
+    assert "--new-key and --data go with --restore" in alone.stderr
+    _a_lost_laptop(home, file, tmp_path)
     restored = run("ledger", "--home", home, "--restore", file)
     assert restored.returncode == 0, restored.stderr
     assert "No grant of before is open any more, and ε = 0.05" in " ".join(restored.stdout.split())
     assert "restoration" in restored.stdout
     assert "20 of 20" in restored.stdout
+
+
+def _a_lost_laptop(home, backup, tmp_path):
+    """On a new machine one command brings policy, source, treaties and ledger back."""
+    new = tmp_path / "new machine"
+    words = ("ledger", "--home", new, "--restore", backup)
+    told = run(*words)
+    assert told.returncode == 2
+    assert (
+        "If the records are the very ones that the backup guards, say so with --new-key"
+        in " ".join(told.stderr.split())
+    )
+    restored = run(*words, "--new-key", "--json")
+    assert restored.returncode == 0, restored.stderr
+    known = json.loads(restored.stdout)
+    assert known["treaties"][0]["given"] == 20
+    assert known["charged"] == pytest.approx(1.0)
+    assert (new / "policy.toml").read_bytes() == (home / "policy.toml").read_bytes()
+    assert list((new / "treaties").iterdir())
+    nothing = run("ledger", "--home", tmp_path / "empty")
+    assert nothing.returncode == 2
+    assert "treaty ledger --restore BACKUP brings it back" in " ".join(nothing.stderr.split())
 
 
 def test_a_training_from_init_to_revocation(banks, tmp_path):

@@ -173,3 +173,19 @@ def test_what_does_not_vary_cannot_be_predicted(values):
     frame = pl.DataFrame({"a": np.linspace(-1, 1, 30), "y": values})
     with pytest.raises(TreatyError, match="cannot be predicted: it is the same in every row"):
         draft(FrameSource(frame), target="y", by=None)
+
+
+def test_diagnosis_chapters_are_categories_and_not_numbers_with_strays():
+    chapters = [str(k % 10) for k in range(190)] + ["V"] * 5 + ["E"] * 5
+    feature = _proposed(chapters).feature
+    assert isinstance(feature, OneHot)
+    assert {"0", "9", "V", "E"} <= set(feature.categories)
+    once = [str(k / 7) for k in range(199)] + ["unknown"]
+    assert _proposed(once).feature.texts == "missing"
+
+
+def test_few_whole_numbers_are_said_to_be_taken_as_a_number():
+    said = _proposed([0, 1, 2] * 40)
+    assert isinstance(said.feature, Number)
+    assert said.note == 'holds 0, 1, 2 alone, a number: write kind = "one-hot" if these are codes'
+    assert _proposed([0, 1] * 40).note == ""

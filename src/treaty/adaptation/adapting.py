@@ -19,6 +19,8 @@ STRENGTHS = (*np.geomspace(1e-3, 1e3, 19).tolist(), math.inf)
 """λ that are tried: from 1/1000 of the shared model's own curvature to nothing but the shared model."""
 FEW = 100.0
 """Of so many records or fewer a model as it is stays, unless another is better by a standard error."""
+TRIFLE = 0.02
+"""A share of the mean loss by which one model may be better than another without being chosen."""
 FEWER = (*np.geomspace(1e-2, 1e2, 9).tolist(), math.inf)
 """Those that are tried where each has to be solved by itself."""
 
@@ -126,8 +128,15 @@ def _fewness(records: OwnRecords, left_out: frozenset[int]) -> float:
 
 
 def _chance(one: FloatArray, other: FloatArray) -> float:
-    """Return the standard error of the mean by which two models differ, from part to part."""
-    return float(np.std(one - other, ddof=1)) / math.sqrt(len(one)) if len(one) > 1 else 0.0
+    """Return by how much two models may differ by chance: the standard error, from part to part.
+
+    Where single records are far off it is large, and hides what matters: a difference of more than a
+    trifle counts whatever chance may be.
+    """
+    if len(one) < 2:
+        return 0.0
+    error = float(np.std(one - other, ddof=1)) / math.sqrt(len(one))
+    return min(error, TRIFLE * float(np.mean(one)))
 
 
 def _nearest(

@@ -71,12 +71,12 @@ def foreseen_gain(
     models[TOGETHER] = _times(of_rival, ratios(TOGETHER))
     models[ADAPTED] = _times(of_rival, joined)
     gain = 1.0 - float(joined.draws.mean())
-    half = NORMAL * float(joined.draws.std(ddof=1))
+    half = NORMAL * joined.spread
     shared, near = (
         np.stack([futures.excess_in(draw, made.models[name]) for draw in range(len(futures.best))])
         for name in (TOGETHER, ADAPTED)
     )
-    unsure = half / math.sqrt(len(joined.draws))
+    unsure = NORMAL * float(joined.draws.std(ddof=1)) / math.sqrt(len(joined.draws))
     return replace(
         measured,
         models=models,

@@ -15,7 +15,7 @@ import tomli_w
 from treaty.errors import Refusal, TreatyError
 from treaty.limits import check_answer
 from treaty.losses import permit
-from treaty.owner.backup import add_folder, folder_of, unpack
+from treaty.owner.backup import files_of, unpack
 from treaty.owner.offer import Offer
 from treaty.owner.open_home import InUse, OpenHome, changed
 from treaty.owner.policy import Policy
@@ -247,11 +247,9 @@ class Home:
         """Copy ledger, policy, source and treaties into one file; return how many events it holds."""
         ledger = self.ledger()
         try:
-            events = ledger.backup(path)
+            return ledger.backup(path, files_of(self.folder))
         finally:
             ledger.close()
-        add_folder(Path(path), self.folder)
-        return events
 
     def restore(
         self, backup: str | Path, *, new_key: bool = False, data: str | Path | None = None
@@ -266,7 +264,9 @@ class Home:
             new_key: whether the key of the records is lost as well, so that the owner vouches for them.
             data: where the records are now, if not where they were.
         """
-        files = folder_of(Path(backup))
+        copy = DurableLedger(backup, marked=False)
+        files = copy.files()
+        copy.close()
         if not self.owner_file.exists() and "owner.toml" not in files:
             raise TreatyError(
                 f"{backup}: holds the ledger alone, and {self.folder} has neither policy nor source: "

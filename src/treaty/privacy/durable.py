@@ -320,10 +320,14 @@ CREATE TABLE answers(
         with self._writing():
             self._append("refusal", what)
 
-    def backup(self, path: str | Path) -> int:
+    def backup(self, path: str | Path, files: Mapping[str, str] | None = None) -> int:
         """Copy the ledger into a new file while it is in use; return how many events it holds.
 
         A backup is put back with `treaty.privacy.restoring`: it has forgotten what came later.
+
+        Args:
+            path: the new file.
+            files: what else is to be kept, by name: the last event of the copy.
         """
         path = Path(path)
         if path.exists():
@@ -331,10 +335,18 @@ CREATE TABLE answers(
         self.copy(path)
         copied = DurableLedger(path, marked=False)
         try:
+            if files:
+                with copied._writing():
+                    copied._append("files", dict(files))
             copied.verify()
             return copied._head()[0]
         finally:
             copied.close()
+
+    def files(self) -> dict[str, str]:
+        """Return what a backup keeps beside the ledger, by name."""
+        row = self._one("SELECT body FROM events WHERE kind = 'files' ORDER BY seq DESC LIMIT 1")
+        return {} if row is None else {str(k): str(v) for k, v in json.loads(row[0]).items()}
 
     def close_all(
         self, dataset: Dataset, totals: Iterable[tuple[Fraction, Fraction]]
@@ -393,7 +405,7 @@ CREATE TABLE answers(
                 database.execute(
                     "INSERT INTO forgotten VALUES (?, ?, ?)", (seq, body["epsilon"], body["delta"])
                 )
-        elif kind != "refusal":
+        elif kind not in ("refusal", "files"):
             raise KeyError(kind)
 
 
