@@ -48,6 +48,8 @@ TRAININGS = (
 )
 BETWEEN = 0.5
 """Seconds between faults, on average."""
+ENDING = 300.0
+"""Seconds that a training may take to its end once nothing happens any more."""
 PATIENCE = 60.0
 """Seconds that a process may take to say that it is ready, or why not."""
 ROOM = "64m"
@@ -128,8 +130,19 @@ class Theatre:
         while time.monotonic() < end and self.running["learner"].poll() is None:
             await asyncio.sleep(dice.expovariate(1 / BETWEEN))
             await dice.choice(kinds)(dice)
+        last = time.monotonic() + ENDING
         while self.running["learner"].poll() is None:
             await asyncio.sleep(0.2)
+            for name in self._made.names:
+                if self.running[name].poll() is not None:
+                    # It should have stayed up, or said why not to whoever started it.
+                    print(self._log(name).read_bytes()[-400:].decode(errors="replace"))
+                    self.silent += 1
+                    self.running[name] = self._owner(name)
+            if time.monotonic() > last:
+                raise SystemExit(
+                    f"the training did not end within {ENDING:.0f} s of the last fault"
+                )
         listening.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await listening

@@ -103,7 +103,8 @@ def _a_lost_laptop(home, backup, tmp_path):
     assert restored.returncode == 0, restored.stderr
     known = json.loads(restored.stdout)
     assert known["treaties"][0]["given"] == 20
-    assert known["charged"] == pytest.approx(1.0)
+    # Nothing tells how far the lost ledger had come, so all that its cap allowed counts as spent.
+    assert known["charged"] == known["cap"]
     assert (new / "policy.toml").read_bytes() == (home / "policy.toml").read_bytes()
     assert list((new / "treaties").iterdir())
     nothing = run("ledger", "--home", tmp_path / "empty")

@@ -3,11 +3,15 @@
 import asyncio
 import signal
 import sys
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
 from treaty.cli.options import CredentialFolder, HomeFolder
 from treaty.cli.output import quiet_asyncio
+
+PAUSE = 1.0
+"""Seconds between looks whether a full disk has room again."""
 
 
 def owner(credential: CredentialFolder, home: HomeFolder = Path("treaty-owner")) -> None:
@@ -23,6 +27,7 @@ def owner(credential: CredentialFolder, home: HomeFolder = Path("treaty-owner"))
     from treaty.federation.agent import Agent
     from treaty.federation.nats.authority import Credential
     from treaty.federation.nats.channel import NatsChannel
+    from treaty.logbook import NoRoom
     from treaty.owner.home import Home
     from treaty.records.probing import probe
 
@@ -37,8 +42,20 @@ def owner(credential: CredentialFolder, home: HomeFolder = Path("treaty-owner"))
     if folder.owner_file.exists():
         probe(folder.records())
 
+    def opened() -> Agent:
+        """Open the owner's folder, as soon as there is room on the disk for it."""
+        told = False
+        while True:
+            try:
+                return Agent(folder, channel, say=tell)
+            except NoRoom as error:
+                if not told:
+                    tell(f"{error}; waiting for room")
+                told = True
+                time.sleep(PAUSE)
+
     async def run() -> None:
-        agent = Agent(folder, channel, say=tell)
+        agent = opened()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, agent.stop)

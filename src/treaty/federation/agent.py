@@ -84,7 +84,16 @@ class Agent:
         if letter.kind == "query":
             await self._on_query(letter)
         elif letter.kind == "call":
-            self._on_call(letter)
+            try:
+                self._on_call(letter)
+            except Unwritable as error:
+                self._wait_for_room(error)
+
+    def _wait_for_room(self, error: Unwritable) -> None:
+        """Say once that the ledger cannot be written; whoever asks will ask again."""
+        if str(error) != self._said_unwritable:
+            self._said_unwritable = str(error)
+            self._say(f"{error}; nothing is answered until it can be")
 
     async def _on_query(self, letter: Letter) -> None:
         if self._stopped.is_set():
@@ -92,10 +101,7 @@ class Agent:
         try:
             await self._answered(letter)
         except Unwritable as error:
-            # The learner will ask again.
-            if str(error) != self._said_unwritable:
-                self._said_unwritable = str(error)
-                self._say(f"{error}; nothing is answered until it can be")
+            self._wait_for_room(error)
         except Exception as error:
             self._failure = error
             self.stop()

@@ -110,14 +110,15 @@ def newton(
     is exact for a quadratic.
     """
     best, best_gap = theta, math.inf
+    smooth = math.isfinite(problem.fitness_loss.curvature_bound)
     for _ in range(steps):
         gradient = _gradient(problem, risk, theta)
         hessian = risk.hessian(theta) + problem.ridge * np.eye(len(theta))
         # Where the loss is flat or linear the Hessian vanishes; damping that fades with the
         # gradient keeps the step finite and the convergence fast. What pushes against a bound does not
-        # fade, and counts for nothing.
-        left = float(np.linalg.norm(_residual(problem, theta, gradient)))
-        hessian += min(1.0, left) * 1e-3 * np.eye(len(theta))
+        # fade: where the loss is smooth it counts for nothing, where it has kinks it helps over them.
+        left = _residual(problem, theta, gradient) if smooth else gradient
+        hessian += min(1.0, float(np.linalg.norm(left))) * 1e-3 * np.eye(len(theta))
         target = lowest_in_box(hessian, gradient, theta, problem.theta_max)
         direction = target - theta
         gap = _duality_gap(problem, theta, gradient)
@@ -128,7 +129,7 @@ def newton(
         scale = max(SMALLEST, abs(float(_fitness(problem, risk, theta))))
         if best_gap <= tolerance * scale or not np.any(direction):
             break
-        theta = _line_search(problem, risk, theta, direction)
+        theta = _line_search(problem, risk, theta, direction, FARTHEST if smooth else 1.0)
     return best, best_gap
 
 
@@ -147,7 +148,7 @@ def lowest_in_box(
 
 
 def _line_search(
-    problem: Problem, risk: Risk, theta: FloatArray, direction: FloatArray
+    problem: Problem, risk: Risk, theta: FloatArray, direction: FloatArray, farthest: float
 ) -> FloatArray:
     """Return the point on θ + t·direction, t > 0 within Θ, where the derivative along it turns.
 
@@ -161,10 +162,10 @@ def _line_search(
 
     if along(0.0) >= 0:
         return theta + direction
-    most = _room(theta, direction, problem.theta_max)
-    end = min(1.0, most)
+    most = min(farthest, _room(theta, direction, problem.theta_max))
+    end = 1.0
     while along(end) < 0:
-        if end >= min(most, FARTHEST):
+        if end >= most:
             return problem.project(theta + end * direction)
         end = min(2.0 * end, most)
     found = float(brentq(along, 0.0, end, xtol=1e-13, rtol=1e-13))
@@ -174,7 +175,8 @@ def _line_search(
 def _room(theta: FloatArray, direction: FloatArray, theta_max: float) -> float:
     """Return the largest t with θ + t·direction in the box, 1 at least: the step itself lies in it."""
     moving = direction != 0
-    ends = (np.sign(direction[moving]) * theta_max - theta[moving]) / direction[moving]
+    with np.errstate(over="ignore"):  # next to no movement: next to no end
+        ends = (np.sign(direction[moving]) * theta_max - theta[moving]) / direction[moving]
     return max(1.0, float(ends.min())) if len(ends) else 1.0
 
 

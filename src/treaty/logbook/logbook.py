@@ -49,6 +49,10 @@ class Unwritable(TreatyError):
     """A logbook cannot be written just now, for want of room for example; nothing is lost."""
 
 
+class NoRoom(Unwritable):
+    """The disk has no room, or does not take what is written: there may be room again."""
+
+
 class Broken(TreatyError):
     """A logbook is not what was written."""
 
@@ -329,7 +333,7 @@ class Logbook(ABC):
         except sqlite3.OperationalError as error:
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
             if code in _NO_ROOM:
-                raise Unwritable(f"{self.path}: cannot be written ({error})") from error
+                raise NoRoom(f"{self.path}: cannot be written ({error})") from error
             if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 who = "another process has it open" if self.alone else "it is locked"
                 raise Unwritable(f"{self.path}: this {self.noun} is in use: {who}") from error

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from treaty.errors import Refusal, TreatyError
-from treaty.logbook import Broken, Logbook, Mark, Unwritable
+from treaty.logbook import Broken, Logbook, Mark, NoRoom
 from treaty.logbook.logbook import put_in_place
 from treaty.logbook.mark import MarkFile, write_mark
 from treaty.privacy.budget import Budget
@@ -147,7 +147,7 @@ CREATE TABLE answers(
         try:
             self._marks.raise_to(mark)
         except OSError as error:
-            raise Unwritable(f"{self._marks.path}: cannot be written ({error.strerror})") from error
+            raise NoRoom(f"{self._marks.path}: cannot be written ({error.strerror})") from error
 
     def _after_commit(self) -> None:
         super()._after_commit()
