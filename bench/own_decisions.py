@@ -71,6 +71,7 @@ def outcomes(task: OwnersTask, public_rows: int, epsilon: float, seed: int) -> l
                     "decision": told.decision,
                     "leaning": "join" if told.leans_to_join else "stay",
                     "gain": told.gain.value,
+                    "spread": (told.long_run.high - told.long_run.low) / 3.29,
                     "low": told.gain.low,
                     "high": told.gain.high,
                     "joined": joined,

@@ -145,7 +145,8 @@ def _gain(value: float, low: float, high: float, **more: object) -> t.OwnGain:
     errors = {name: Errors({"rmse": Estimate(13.6, 13.0, 14.2)}) for name in (ALONE, ADAPTED)}
     target = Target(column="delay", bounds=(0, 100), unit="minutes", label="arrival delay")
     settings = {"rival": ALONE, "measure": "rmse", "worthwhile": 0.01, **more}
-    return t.OwnGain("UA", 500, target, errors, gain=Estimate(value, low, high), **settings)
+    gain = Estimate(value, low, high)
+    return t.OwnGain("UA", 500, target, errors, gain=gain, long_run=gain, **settings)
 
 
 @pytest.mark.parametrize(

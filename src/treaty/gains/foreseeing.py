@@ -8,6 +8,7 @@ import numpy as np
 
 from treaty.adaptation import Metric, OwnRecords
 from treaty.arrays import FloatArray
+from treaty.gains.belief import believed
 from treaty.gains.competing import ADAPTED, PUBLIC, TOGETHER, contest
 from treaty.gains.judging import RIVAL, held_out_scores
 from treaty.gains.own_gain import Audience, OwnGain, gain_from
@@ -67,6 +68,7 @@ def foreseen_gain(
 
     of_rival = measured.models[measured.rival]
     joined = ratios(ADAPTED)
+    joined = replace(joined, draws=1.0 - believed(1.0 - joined.draws))
     models = {name: errors for name, errors in measured.models.items() if name != ADAPTED}
     models[TOGETHER] = _times(of_rival, ratios(TOGETHER))
     models[ADAPTED] = _times(of_rival, joined)
@@ -81,10 +83,15 @@ def foreseen_gain(
         measured,
         models=models,
         gain=Estimate(gain, gain - half, gain + half),
+        long_run=_about(gain, float(joined.draws.std(ddof=1))),
         leans_to_join=gain > -unsure,
         known=False,
         rise=_power(records) * felt(shared, near) / level,
     )
+
+
+def _about(value: float, spread: float) -> Estimate:
+    return Estimate(value, value - NORMAL * spread, value + NORMAL * spread)
 
 
 def _level(records: OwnRecords, scores: FloatArray) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from treaty.adaptation import Metric, OwnRecords
 from treaty.arrays import FloatArray
 from treaty.fitness import MomentRisk, Moments, Problem, RowRisk
+from treaty.gains.belief import believed
 from treaty.gains.competing import ADAPTED, PUBLIC, RIVALS, TOGETHER, contest
 from treaty.gains.foreseeing import LEAST
 from treaty.gains.judging import RIVAL
@@ -54,11 +55,15 @@ def imagined_gain(
     picked: dict[str, int] = {}
     shared: list[FloatArray] = []
     near: list[FloatArray] = []
+    apart: list[float] = []
     for draw in range(DRAWS):
         own = _imagined(problem, futures, draw, beyond, records, random)
         made = contest(own, {PUBLIC: public[None], TOGETHER: futures.shared}, metrics)
         everywhere = {name: futures.excess_in(draw, models) for name, models in made.models.items()}
         cost = {name: float(each[draw % len(each)]) for name, each in everywhere.items()}
+        there = made.models[made.rival]
+        way = made.models[ADAPTED][draw] - there[draw % len(there)]
+        apart.append(0.5 * float(way @ futures.curvature @ way))
         shared.append(everywhere[TOGETHER])
         near.append(everywhere[ADAPTED])
         for name, each in {**cost, RIVAL: cost[made.rival]}.items():
@@ -66,9 +71,14 @@ def imagined_gain(
         picked[made.rival] = picked.get(made.rival, 0) + 1
     power = 1.0 if problem.fitness_loss.labels else 0.5
     rival, joined = (np.array(costs[name]) + beyond for name in (RIVAL, ADAPTED))
-    draws = 1.0 - (joined / rival) ** power
-    half = NORMAL * float(draws.std(ddof=1))
-    gain = Estimate(float(draws.mean()), float(draws.mean()) - half, float(draws.mean()) + half)
+    draws = believed(1.0 - (joined / rival) ** power)
+    value, spread = float(draws.mean()), float(draws.std(ddof=1))
+    # What two models cost a record differs with 4σ²δ² where δ is what their predictions differ by, and
+    # with δ² where labels are predicted: on as many further records that is chance as well.
+    unit = 2.0 if problem.fitness_loss.labels else 4.0 * beyond
+    by_chance = power * math.sqrt(unit * float(np.mean(apart)) / audience.next_records)
+    half = NORMAL * math.hypot(spread, by_chance / float(rival.mean()))
+    gain = Estimate(value, value - half, value + half)
     chance = power * math.sqrt(level.unsure + level.tails / audience.next_records)
     measure = "log_loss" if problem.fitness_loss.labels else "rmse"
     scale = 1.0 if problem.fitness_loss.labels else audience.target.scaling[1]
@@ -85,7 +95,8 @@ def imagined_gain(
         gain=gain,
         measure=measure,
         worthwhile=audience.worthwhile,
-        leans_to_join=gain.value > -half / math.sqrt(DRAWS),
+        long_run=Estimate(value, value - NORMAL * spread, value + NORMAL * spread),
+        leans_to_join=value > -NORMAL * spread / math.sqrt(DRAWS),
         rows_known=rows.n,
         rise=power * felt(np.stack(shared), np.stack(near)) / float(rival.mean()),
     )

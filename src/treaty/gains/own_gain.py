@@ -34,7 +34,9 @@ class OwnGain:
         models: the errors of every model by its name: alone, public, "public, adapted", together,
             "together, adapted", and where all records are at hand, the ceiling.
         rival: the best without joining, as the owner's own cross-validation picks it.
-        gain: by which share the shared model, adapted, lowers the error of that rival.
+        gain: by which share the shared model, adapted, lowers the error of that rival; its interval is
+            for as many further records.
+        long_run: the same over ever more records; decisions go by it.
         measure: the name of the measure that this is about.
         worthwhile: the least share that matters to the owner.
         clamped: the share of its targets that lie outside the treaty's bounds, and count as the bound.
@@ -52,6 +54,7 @@ class OwnGain:
     models: Mapping[str, Errors]
     rival: str
     gain: Estimate
+    long_run: Estimate
     measure: str
     worthwhile: float = WORTHWHILE
     clamped: float = 0.0
@@ -105,12 +108,13 @@ class OwnGain:
     @property
     def decision(self) -> Decision:
         """What the interval says: join or stay away, a small gain or loss, too close, no difference."""
-        if max(abs(self.gain.low), abs(self.gain.high)) < NOTHING:
+        gain = self.long_run
+        if max(abs(gain.low), abs(gain.high)) < NOTHING:
             return "no difference"
-        if self.gain.low > 0:
-            return "join" if self.gain.value >= self.worthwhile else "small"
-        if self.gain.high < 0:
-            return "stay away" if self.gain.value <= -self.worthwhile else "small loss"
+        if gain.low > 0:
+            return "join" if gain.value >= self.worthwhile else "small"
+        if gain.high < 0:
+            return "stay away" if gain.value <= -self.worthwhile else "small loss"
         return "too close"
 
     def plain(self) -> dict[str, Any]:
@@ -124,6 +128,7 @@ class OwnGain:
             "rival": self.rival,
             "unlike_public": self.unlike_public,
             "gain": self.gain.plain(),
+            "gain_in_the_long_run": self.long_run.plain(),
             "measure": self.measure,
             "worthwhile": self.worthwhile,
             "share_of_targets_clamped": self.clamped,
@@ -210,6 +215,7 @@ def gain_from(
         models={key: compared.errors(key, measures) for key in scores if key != RIVAL},
         rival=max(picked, key=lambda key: (picked[key], -RIVALS.index(key))),
         gain=gain,
+        long_run=compared.gain(ADAPTED, RIVAL, measures[0], in_the_long_run=True),
         measure=measures[0].name,
         worthwhile=audience.worthwhile,
         clamped=clamped,
@@ -228,7 +234,8 @@ ALTERNATIVES = {
 
 def sentence(gain: OwnGain) -> str:
     """Say in one sentence what a person who decides needs to know."""
-    share, low, high = (100 * end for end in (gain.gain.value, gain.gain.low, gain.gain.high))
+    told = gain.long_run
+    share, low, high = (100 * end for end in (told.value, told.low, told.high))
     alternative = ALTERNATIVES[gain.rival]
     if gain.decision == "no difference":
         return f"It makes no difference: {alternative} does as well as joining."

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from treaty.arrays import FloatArray
 from treaty.errors import TreatyError
@@ -193,8 +195,11 @@ class Prospect:
         pull = root.T @ gradient
         measured, expected = float(pull @ pull), float(np.trace(usual))
         found = max(0.0, (measured - expected) / float(np.trace(unit)))
-        spread = np.sqrt(2.0 * float(np.square(usual + found * unit).sum()))
-        drawn = measured + spread * random.standard_normal(draws)
+        spread = float(np.sqrt(2.0 * float(np.square(usual + found * unit).sum())))
+        # Beforehand any τ from 0 on is believed alike: a normal law without its part below 0.
+        lowest = float(cast(Any, ndtr)((expected - measured) / spread))
+        share = lowest + (1.0 - lowest) * random.uniform(size=draws)
+        drawn = measured + spread * cast(FloatArray, ndtri(np.clip(share, 1e-12, 1 - 1e-12)))
         return np.maximum(0.0, (drawn - expected) / float(np.trace(unit)))
 
 

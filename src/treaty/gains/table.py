@@ -23,8 +23,7 @@ NAMES = {
 ON_ONE_LINE = 24
 """Names of owners that are no longer than this are never broken."""
 LEARNERS_VIEW = "One model over everybody's records, as the learner and the papers see it:"
-LONG_RUN = "90% intervals: of the gain in the long run."
-NEXT = "90% intervals: of errors for as many further records, of the gain in the long run."
+FURTHER = "90% intervals: for as many further records; verdicts are about the long run."
 
 
 def render(gain: OwnGain) -> Group:
@@ -38,7 +37,7 @@ def render_all(gains: Mapping[str, OwnGain]) -> Group:
         return Group(*(part for gain in gains.values() for part in (render(gain), Text(""))))
     notes = (
         "Not joining: the best of alone and public, adapted. Joining: shared, adapted, or one of "
-        f"these where the own records favour it. {LONG_RUN}"
+        f"these where the own records favour it. {FURTHER}"
     )
     return Group(Text(summary(gains), style="bold"), overview(gains), Text(notes))
 
@@ -156,7 +155,7 @@ def notes(gain: OwnGain) -> list[str]:
     lines = [
         "Picked: by the owner's own cross-validation, before any record is judged; another may come out "
         "a little better.",
-        NEXT,
+        FURTHER,
     ]
     if gain.clamped > 0:
         low, high = gain.target.bounds or (0.0, 0.0)

@@ -74,11 +74,19 @@ class Comparison:
 
         return Errors({measure.name: estimate(measure) for measure in measures})
 
-    def gain(self, name: str, rival: str, measure: Measure) -> Estimate:
+    def gain(
+        self, name: str, rival: str, measure: Measure, *, in_the_long_run: bool = False
+    ) -> Estimate:
         """Return by which share a model is better than another: 0.02 is an error lower by 2%.
 
-        Where higher is better, the error is what is missing to 1. The interval is that of the gain in
-        the long run: on few further records the better model may well be the unluckier one.
+        Where higher is better, the error is what is missing to 1.
+
+        Args:
+            name: of the model.
+            rival: of the other one.
+            measure: of errors.
+            in_the_long_run: whether the interval is that over ever more records, instead of as many
+                further ones: of few, the better model may well be the unluckier one.
         """
         mine, others = self._predictions[name], self._predictions[rival]
 
@@ -88,7 +96,8 @@ class Comparison:
             worse = measure.loss(measure.of(truth, others[draw % len(others)][rows]))
             return 1.0 - better / worse if worse > 0 else 0.0
 
-        return self._estimate(lowered, max(len(mine), len(others)), wider=1.0)
+        draws = max(len(mine), len(others))
+        return self._estimate(lowered, draws, wider=1.0 if in_the_long_run else None)
 
     def _estimate(self, statistic: Statistic, draws: int, wider: float | None = None) -> Estimate:
         everything = slice(None)
