@@ -55,7 +55,7 @@ def test_the_measure_that_decides():
 @pytest.mark.parametrize("next_records", [None, 150])
 def test_intervals_hold_what_they_promise(next_records):
     """Of the error in the long run, or of that on so many further records."""
-    held = of_gain = 0
+    held = of_gain = of_lasting = 0
     cases = 300
     for seed in range(cases):
         random = np.random.default_rng(seed)
@@ -63,14 +63,20 @@ def test_intervals_hold_what_they_promise(next_records):
         compared = Comparison(truth, {"a": 0 * truth, "b": 0.3 * truth + noise}, next_records)
         error = compared.errors("a", measures_for(labels=False)).rmse
         gain = compared.gain("b", "a", MEASURES["rmse"])
+        lasting = compared.gain("b", "a", MEASURES["rmse"], in_the_long_run=True)
         true_error, true_gain = 1.0, 1 - math.sqrt(0.7**2 + 0.09)
         if next_records is not None:
             later = random.normal(0, 1, next_records)
             true_error = math.sqrt(np.mean(later**2))
+            missed = 0.7 * later - random.normal(0, 0.3, next_records)
+            of_lasting += lasting.low <= true_gain <= lasting.high
+            true_gain = 1 - math.sqrt(np.mean(missed**2)) / true_error
         held += error.low <= true_error <= error.high
         of_gain += gain.low <= true_gain <= gain.high
     assert 0.85 <= held / cases <= 0.96
     assert 0.85 <= of_gain / cases <= 0.96
+    if next_records is not None:
+        assert 0.85 <= of_lasting / cases <= 0.96
 
 
 def test_a_gain_where_higher_is_better_is_of_what_is_missing():

@@ -48,7 +48,7 @@ def imagined_gain(
         metrics: in which metrics models are adapted.
         level: the mean loss of the public model on the owner's rows, each under one made without it.
     """
-    futures = prospect.futures(rows, DRAWS)
+    futures = prospect.futures(rows, DRAWS, few=True)
     beyond = max(level.value - float(futures.excess(public[None]).mean()), LEAST * level.value)
     random = np.random.default_rng(records)
     costs: dict[str, list[float]] = {}

@@ -109,17 +109,19 @@ class Prospect:
         self._curvature = curvature_of(problem, public, self._theta)
         self._covariance = survey.view("tuned").covariance
 
-    def futures(self, own: RowRisk, draws: int = DRAWS) -> Futures:
+    def futures(self, own: RowRisk, draws: int = DRAWS, *, few: bool = False) -> Futures:
         """Draw worlds that agree with the public rows and with an owner's own records.
 
         Args:
             own: the owner's own records, or those of them that may be seen.
             draws: how many.
+            few: whether these are but a few rows of the owner, which tell next to nothing of how it
+                differs from others: it is then rather taken to be like them.
         """
         random = np.random.default_rng(self._seed)
         own = RowRisk(self._plan.problem.fitness_loss, own.x, own.y)
         curvature = curvature_of(self._plan.problem, own, self._theta)
-        away, others = self._believed(own, curvature, random, draws)
+        away, others = self._believed(own, curvature, random, draws, few=few)
         chance = np.linalg.cholesky(self._scatter) / np.sqrt(self._plan.total)
         shared: list[FloatArray] = []
         for off in others:
@@ -151,7 +153,13 @@ class Prospect:
         return simulated_models(plan, records, runs=1, seed=seed)[0]
 
     def _believed(
-        self, own: Risk, curvature: FloatArray, random: np.random.Generator, draws: int
+        self,
+        own: Risk,
+        curvature: FloatArray,
+        random: np.random.Generator,
+        draws: int,
+        *,
+        few: bool,
     ) -> tuple[FloatArray, FloatArray]:
         """Return draws of v, the owner's best model, and of u, the others', less the public one."""
         gradient, alike = own.gradient(self._theta), self._covariance
@@ -163,7 +171,7 @@ class Prospect:
         one = np.asarray(np.linalg.inv(curvature + scarce), dtype=np.float64)
         best: list[FloatArray] = []
         others: list[FloatArray] = []
-        for differ in self._differences(gradient, chance, curvature, one, random, draws):
+        for differ in self._differences(gradient, chance, curvature, one, random, draws, few=few):
             both = alike + differ * one
             through = curvature @ both
             gain = _solved(through @ curvature + chance + 1e-9 * _size(chance), through).T
@@ -180,6 +188,8 @@ class Prospect:
         one: FloatArray,
         random: np.random.Generator,
         draws: int,
+        *,
+        few: bool,
     ) -> FloatArray:
         """Return draws of τ: by how much the own gradient exceeds what chance makes of it.
 
@@ -196,10 +206,13 @@ class Prospect:
         measured, expected = float(pull @ pull), float(np.trace(usual))
         found = max(0.0, (measured - expected) / float(np.trace(unit)))
         spread = float(np.sqrt(2.0 * float(np.square(usual + found * unit).sum())))
+        if few:  # what lies below 0 means that owners are alike, as most are
+            drawn = measured + spread * random.standard_normal(draws)
+            return np.maximum(0.0, (drawn - expected) / float(np.trace(unit)))
         # Beforehand any τ from 0 on is believed alike: a normal law without its part below 0.
         lowest = float(cast(Any, ndtr)((expected - measured) / spread))
         share = lowest + (1.0 - lowest) * random.uniform(size=draws)
-        drawn = measured + spread * cast(FloatArray, ndtri(np.clip(share, 1e-12, 1 - 1e-12)))
+        drawn = measured + spread * ndtri(np.clip(share, 1e-12, 1 - 1e-12))
         return np.maximum(0.0, (drawn - expected) / float(np.trace(unit)))
 
 
