@@ -2,13 +2,16 @@
 
     python -m bench.first_hour [SEED]
 
-Four files of different makes: discharges as a CSV file with semicolons, Latin-1 and decimal commas;
-flights as Parquet with booleans and dates; loans as an Excel sheet; discharges as a PostgreSQL table.
-Each way: `treaty init` on public rows, `treaty forecast`, `treaty train`, predictions in Python.
+Six files of different makes: discharges as a CSV file with semicolons, Latin-1 and decimal commas;
+flights as Parquet with booleans and dates; loans as an Excel sheet; discharges as a PostgreSQL table;
+and two with labels, incomes as CSV and card holders who default as Parquet. Each way: `treaty init` on
+public rows, `treaty forecast --by`, `treaty advise --by`, `treaty train`, predictions in Python.
 `commands`: how many; `edits`: changes by hand to what a command has written;
 `errors`: commands that fail, or print a traceback. `over_pooled`: the error of the trained model over
-that of scikit-learn with all rows in one place, on rows that nobody has seen; `over_public`: over that
-of the public rows.
+that of scikit-learn with all rows in one place, on rows that nobody has seen (log loss for labels);
+`over_public`: over that of the public rows. `coverage_by`: of the error intervals that a forecast by
+owners tells from public rows alone (alone, public, together, adapted), over `owners_by` owners of five
+kinds of records, how many hold the error on records that nobody has seen.
 """
 
 import math
@@ -27,14 +30,22 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from sklearn.compose import make_column_transformer
-from sklearn.linear_model import RidgeCV
+from sklearn.linear_model import LogisticRegressionCV, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from threadpoolctl import threadpool_limits
 
-from bench.owners import flights_by, loans, stays
+from bench.own_cases import Case
+from bench.owners import flights_by, loans, stays, tasks
+from bench.records import SHARED
 from bench.report import finish
+from treaty.forecasting.own_view import imagined_gains
+from treaty.gains import ADAPTED, ALONE, PUBLIC, TOGETHER, contest
+from treaty.records import FrameSource
 
-PUBLIC = 2_000
+PUBLISHED = 2_000
+KNOWN = 1_500
+"""Public rows of the forecast by owners."""
 ROWS = 24_000
 
 
@@ -62,6 +73,7 @@ class Rows:
     frame: pl.DataFrame
     target: str
     owner: str
+    labels: bool = False
 
 
 def discharges() -> Rows:
@@ -101,12 +113,25 @@ def table() -> Rows:
     )
 
 
+def incomes() -> Rows:
+    frame = pl.read_parquet(SHARED / "adult_income.parquet").drop("fnlwgt")
+    return Rows(frame.rename({"workclass": "sector"}), "income", "sector", labels=True)
+
+
+def defaults() -> Rows:
+    frame = pl.read_parquet(SHARED / "credit_default_uci.parquet").drop("ID")
+    limits = (pl.col("LIMIT_BAL") // 50_000).clip(0, 7).cast(pl.Int64).cast(pl.String)
+    frame = frame.with_columns(owner=pl.lit("limit ") + limits)
+    frame = frame.rename({"default.payment.next.month": "default"})
+    return Rows(frame, "default", "owner", labels=True)
+
+
 def parted(rows: Rows, seed: int) -> dict[str, pl.DataFrame]:
     """Return public rows, records of owners with enough of them, and later ones."""
     texts = rows.frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
     large = texts.filter(pl.len().over(rows.owner) >= 500)
     mixed = large.sample(min(ROWS, len(large)), shuffle=True, seed=seed)
-    public, rest = mixed[:PUBLIC], mixed[PUBLIC:]
+    public, rest = mixed[:PUBLISHED], mixed[PUBLISHED:]
     cut = len(rest) // 5
     later, records = rest[:cut], rest[cut:]
     held = records.filter(pl.len().over(rows.owner) >= 20)
@@ -123,6 +148,11 @@ def as_semicolons(folder: Path, name: str, frame: pl.DataFrame) -> str:
         folder / file, sep=";", decimal=",", encoding="latin-1", errors="replace"
     )
     return file
+
+
+def as_commas(folder: Path, name: str, frame: pl.DataFrame) -> str:
+    frame.write_csv(folder / f"{name}.csv")
+    return f"{name}.csv"
 
 
 def as_parquet(folder: Path, name: str, frame: pl.DataFrame) -> str:
@@ -195,11 +225,13 @@ def walked(rows: Rows, write: Callable[[Path, str, pl.DataFrame], str], seed: in
     typed(hour, folder, "init", files["public"], *words)
     written = (folder / "treaty.toml").read_text(encoding="utf-8")
     typed(hour, folder, "forecast", "treaty.toml", "--stand-in", files["public"], *by)
+    typed(hour, folder, "advise", "treaty.toml", "--stand-in", files["public"], *by)
     words = ("--data", files["records"], *by, "--public", files["public"], "--model", "model.json")
     typed(hour, folder, "train", "treaty.toml", *words)
+    what = "predict_proba" if rows.labels else "predict"
     code = (
         "import numpy, treaty; model = treaty.Model.load('model.json'); "
-        f"numpy.savetxt('said.txt', model.predict('{files['later']}'))"
+        + f"numpy.savetxt('said.txt', model.{what}('{files['later']}'))"
     )
     typed(hour, folder, python=code)
     now = (folder / "treaty.toml").read_text(encoding="utf-8")
@@ -215,13 +247,54 @@ def pooled(rows: Rows, seen: pl.DataFrame, later: pl.DataFrame) -> float:
     made = make_column_transformer(
         (StandardScaler(), numbers), (OneHotEncoder(handle_unknown="ignore"), texts)
     )
+    if rows.labels:
+        of_labels = LogisticRegressionCV(
+            Cs=5,
+            scoring="neg_log_loss",
+            max_iter=500,
+            l1_ratios=(0.0,),
+            use_legacy_attributes=False,
+        )
+        model = make_pipeline(made, of_labels)
+        model.fit(seen.select(columns).to_pandas(), _labels(rows, seen))
+        return _error(rows, model.predict_proba(later.select(columns).to_pandas()), later)
     model = make_pipeline(made, RidgeCV(np.logspace(-2, 4, 13)))
     model.fit(seen.select(columns).to_pandas(), seen[rows.target].to_numpy())
-    return _error(model.predict(later.select(columns).to_pandas()), later[rows.target].to_numpy())
+    return _error(rows, model.predict(later.select(columns).to_pandas()), later)
 
 
-def _error(said: np.ndarray, truth: np.ndarray) -> float:
-    return math.sqrt(float(np.mean((said - truth) ** 2)))
+def _labels(rows: Rows, frame: pl.DataFrame) -> np.ndarray:
+    """Return whether each row has the label that is named last: 1, or >50K."""
+    names = sorted(frame[rows.target].unique().to_list(), key=str)
+    return (frame[rows.target] == names[-1]).to_numpy().astype(int)
+
+
+def _error(rows: Rows, said: np.ndarray, later: pl.DataFrame) -> float:
+    if rows.labels:
+        yes = _labels(rows, later)
+        return float(-np.mean(np.log(np.maximum(said[np.arange(len(yes)), yes], 1e-12))))
+    return math.sqrt(float(np.mean((said - later[rows.target].to_numpy()) ** 2)))
+
+
+def coverage_by() -> tuple[float, int]:
+    """Return which share of the error intervals of a forecast by owners hold, and of how many owners."""
+    held: list[bool] = []
+    owners = 0
+    for task in tasks():
+        with threadpool_limits(1):
+            case = Case(task, KNOWN, 1000, 0.4)
+            shared, public = case.shared(1.0, 0), case.survey.tuned.theta[None]
+            source = FrameSource(case.public)
+            for gain in imagined_gains(case.treaty, source, "owner"):
+                owners += 1
+                anchors = {PUBLIC: public, TOGETHER: shared[None]}
+                models = contest(case.records(gain.name), anchors, case.metrics).models
+                for name in (ALONE, PUBLIC, TOGETHER, ADAPTED):
+                    told = gain.models[name].measures["rmse"]
+                    theta = models[name][0]
+                    got = math.sqrt(case.squared_error(gain.name, theta, clamped=True))
+                    held.append(told.low <= got <= told.high)
+    return float(np.mean(held)), owners
 
 
 def main() -> None:
@@ -234,12 +307,14 @@ def main() -> None:
             "parquet": (flights, as_parquet),
             "excel": (lending, as_sheet),
             "postgresql": (table, as_table(address)),
+            "labels_csv": (incomes, as_commas),
+            "labels_parquet": (defaults, as_parquet),
         }
         for name, (rows, write) in ways.items():
             with tempfile.TemporaryDirectory() as folder:
                 given = rows()
                 hour, parts, said = walked(given, write, seed, Path(folder))
-            ours = _error(said, parts["later"][given.target].to_numpy())
+            ours = _error(given, said, parts["later"])
             best = pooled(given, parts["records"], parts["later"])
             alone = pooled(given, parts["public"], parts["later"])
             print(
@@ -256,7 +331,8 @@ def main() -> None:
                 ("minutes", round(hour.minutes, 2)),
             ):
                 figures.setdefault(key, {})[name] = value
-    finish(**figures)
+    covered, owners = coverage_by()
+    finish(**figures, coverage_by=round(covered, 4), owners_by=owners)
 
 
 if __name__ == "__main__":

@@ -109,3 +109,21 @@ def test_one_class_only_is_told(folder, monkeypatch, capsys):
     )
     assert own["theta"] == kept["theta"]
     assert own["private"] is True
+
+
+def test_public_rows_are_adapted_without_any_training(folder, monkeypatch, capsys):
+    """What is told to be as good as joining can be had by one command."""
+    words = "adapt --target y --public public.parquet --data ours.parquet --out own.json"
+    code, out, err = _typed(words, monkeypatch, capsys)
+    assert code == 0, err
+    assert "Best on records that it has not seen:" in " ".join(out.split())
+    assert "together" not in out
+    own = json.loads(Path("own.json").read_text())
+    assert own["private"] is True
+    assert own["provenance"]["owners"] == {}
+    code, _, err = _typed("adapt --data ours.parquet", monkeypatch, capsys)
+    assert code == 2
+    assert "--public rows with a treaty or --target COLUMN" in " ".join(err.split())
+    code, _, err = _typed("adapt model.json --target y --data ours.parquet", monkeypatch, capsys)
+    assert code == 2
+    assert "leave one out" in err

@@ -10,12 +10,15 @@ from rich.console import Group
 from treaty.adaptation import adapt
 from treaty.arrays import FloatArray
 from treaty.fitness.threads import on_one_thread
-from treaty.gains.competing import CEILING, PUBLIC, TOGETHER
+from treaty.gains.competing import ADAPTED, CEILING, PUBLIC, TOGETHER, adapted
 from treaty.gains.judging import held_out_scores
 from treaty.gains.own_gain import WORTHWHILE, Audience, OwnGain, gain_from, sentence, tails_of
 from treaty.gains.table import render
+from treaty.learners import survey
 from treaty.models import Model
 from treaty.records import SourceLike, open_source
+from treaty.terms import Treaty, encoder_of, fit, model_of, problem_of
+from treaty.terms.asking import along_all
 from treaty.views import Shown
 
 
@@ -105,4 +108,48 @@ def adapt_model(
         scores, picked = held_out_scores(own.records, anchors, metrics)
         gain = gain_from(audience, own.truth, scores, picked)
         chosen = adapt(own.records, shared, metrics, public=theta)[0]
+    return OwnReport(model.adapted_as(chosen, own), gain)
+
+
+def adapt_public(
+    treaty: Treaty,
+    records: SourceLike,
+    public: SourceLike,
+    *,
+    name: str = "us",
+    worthwhile: float = WORTHWHILE,
+    extra: Sequence[str] = (),
+) -> OwnReport:
+    """Adapt the model of public rows to an owner's own records: what can be had without joining.
+
+    Args:
+        treaty: how rows are read; its method means nothing here.
+        records: the owner's own.
+        public: public rows.
+        name: the owner's name.
+        worthwhile: the least share by which an error must fall to matter.
+        extra: columns of the owner's own that models may use on top.
+    """
+    treaty = along_all(treaty)
+    treaty = treaty if treaty.fitted is not None else fit(treaty, public)
+    problem = problem_of(treaty)
+    rows, _ = encoder_of(treaty).rows(problem.fitness_loss, treaty.open(public))
+    theta = survey(problem, rows).tuned.theta
+    model = model_of(treaty, theta, {})
+    reader = model.reader
+    own = reader.own(records, extra)
+    metrics = reader.metrics(theta, own, public)
+    audience = Audience(
+        name,
+        model.target,
+        next_records=len(own.truth),
+        probabilities=model.loss == "logistic",
+        shift=model.shift,
+        worthwhile=worthwhile,
+        tails=tails_of(rows, theta),
+    )
+    with on_one_thread():
+        scores, picked = held_out_scores(own.records, {PUBLIC: theta[None]}, metrics)
+        gain = gain_from(audience, own.truth, {**scores, ADAPTED: scores[adapted(PUBLIC)]}, picked)
+        chosen = adapt(own.records, theta[None], metrics)[0]
     return OwnReport(model.adapted_as(chosen, own), gain)

@@ -1,6 +1,7 @@
 """An owner's own question as a table that an executive can read."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from rich.console import Group
 from rich.table import Table
@@ -29,6 +30,20 @@ FURTHER = "90% intervals: for as many further records; verdicts are about the lo
 def render(gain: OwnGain) -> Group:
     """Return it as something Rich prints: the verdict first, then the table, then what to know of it."""
     return Group(Text(sentence(gain), style="bold"), table(gain), *map(Text, notes(gain)))
+
+
+def render_without(gain: OwnGain) -> Group:
+    """Return what an owner can have without joining as something Rich prints."""
+    without = (ALONE, PUBLIC, adapted(PUBLIC))
+    measure = MEASURES[gain.measure]
+    best = min(
+        without, key=lambda name: measure.loss(gain.models[name].measures[measure.name].value)
+    )
+    words = f"Best on records that it has not seen: {NAMES[best]}."
+    models = {name: gain.models[name] for name in without}
+    shown_gain = replace(gain, models={**models, ADAPTED: gain.models[adapted(PUBLIC)]})
+    made = table(shown_gain, rows=without)
+    return Group(Text(words, style="bold"), made, Text(notes(gain)[0]))
 
 
 def render_all(gains: Mapping[str, OwnGain]) -> Group:
@@ -118,8 +133,13 @@ def _named(names: list[str]) -> str:
     return f" ({some(names)})"
 
 
-def table(gain: OwnGain) -> Table:
-    """Return every model's errors on the owner's own records."""
+def table(gain: OwnGain, rows: Sequence[str] = tuple(NAMES)) -> Table:
+    """Return every model's errors on the owner's own records.
+
+    Args:
+        gain: the models and their errors.
+        rows: which of them are shown, by name.
+    """
     measures = [MEASURES[name] for name in gain.adapted.measures]
     made = Table(title=title(gain), title_justify="left", header_style="bold")
     made.add_column("model")
@@ -130,7 +150,7 @@ def table(gain: OwnGain) -> Table:
         )
         made.columns[-1].justify = "right"
     for key, words in NAMES.items():
-        errors = gain.models.get(key)
+        errors = gain.models.get(key) if key in rows else None
         if errors is None:
             continue
         style = "bold green" if key == ADAPTED else None
