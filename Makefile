@@ -37,6 +37,9 @@ bench: $(READY)
 	$(BIN)/python -m bench.messages
 	$(BIN)/python -m bench.cost_of_privacy
 	$(BIN)/python -m bench.few_rows
+	$(BIN)/python -m bench.foreign_rows
+	$(BIN)/python -m bench.steady
+	$(BIN)/python -m bench.reading
 	$(BIN)/python -m bench.decisions
 	$(BIN)/python -m bench.live
 	$(BIN)/python -m bench.many_owners

@@ -105,17 +105,21 @@ def _joining(owner: "Standpoint", unknown: tuple[str, ...]) -> str:
 
 
 def _invitation(advice: "Advice") -> str:
-    tells = not advice.recommended.low <= advice.without <= advice.recommended.high
-    open_ = "" if tells else " As far as the evidence goes, it may as well be the other way round."
+    if advice.recommended.low <= advice.without <= advice.recommended.high:
+        return (
+            f"The evidence does not tell whether to invite anybody: the best coalition, "
+            f"{len(advice.coalition)} of {len(advice.owners)}, would reach ψ = {advice.recommended}, "
+            f"and without any it is {advice.without:.3g}."
+        )
     if not advice.pays:
         return (
             f"Invite nobody: the best coalition would reach ψ = {advice.recommended}, "
-            f"and without any it is {advice.without:.3g}.{open_}"
+            f"and without any it is {advice.without:.3g}."
         )
     said = (
         f"Invite {len(advice.coalition)} of {len(advice.owners)}: ψ = {advice.recommended}, "
         f"against {advice.everybody.value:.3g} with everybody and {advice.without:.3g} without "
-        f"any coalition.{open_}"
+        "any coalition."
     )
     if advice.gains and not any(gain.decision == "join" for gain in advice.gains.values()):
         said = said.replace("Invite", "For one model over everybody's records, invite", 1)

@@ -180,6 +180,6 @@ def _show(looked: "Diagnosis", unit: str) -> None:
     for change in looked.changes:
         beside.add_row(change.line, change.words, shown(change.error))
     beside.add_row("", "good settings throughout", shown(looked.planned.error), style="bold green")
-    beside.add_row("", "the public rows only, with these", shown(looked.planned.public_error))
+    beside.add_row("", "the public rows only", shown(looked.public_error))
     console.print(beside)
     console.print(looked.words)

@@ -52,11 +52,16 @@ class Diagnosis:
     planned: Expected
 
     @property
+    def public_error(self) -> float:
+        """What the public rows alone are expected to err by, with the settings that suit them."""
+        return min(self.told.public_error, self.planned.public_error)
+
+    @property
     def words(self) -> str:
         """Which it is, in a sentence."""
         better = self.planned.error < (1 - WORTH) * self.told.error
         lowest = min(self.planned, self.told, key=lambda each: each.error)
-        pays = lowest.error < (1 - WORTH) * lowest.public_error
+        pays = lowest.error < (1 - WORTH) * self.public_error
         if better and pays:
             return "It is the settings: `treaty plan` finds better ones for the same budgets."
         if better and not self.changes:
