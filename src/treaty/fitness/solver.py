@@ -31,6 +31,8 @@ SMALLEST = 1e-3
 """A smaller optimum counts as this much when a gap is judged: separable records have one of 0."""
 
 
+PATIENCE, HALVED = 15, 0.5
+"""After so many steps in which the gap was not halved, steps are taken along free coordinates alone."""
 FARTHEST = 1e6
 """A step is never longer than so many times what the curvature says."""
 
@@ -111,6 +113,7 @@ def newton(
     """
     best, best_gap = theta, math.inf
     smooth = math.isfinite(problem.fitness_loss.curvature_bound)
+    stalled = 0
     for _ in range(steps):
         gradient = _gradient(problem, risk, theta)
         hessian = risk.hessian(theta) + problem.ridge * np.eye(len(theta))
@@ -119,11 +122,14 @@ def newton(
         # fade: where the loss is smooth it counts for nothing, where it has kinks it helps over them.
         left = _residual(problem, theta, gradient) if smooth else gradient
         hessian += min(1.0, float(np.linalg.norm(left))) * 1e-3 * np.eye(len(theta))
-        target = lowest_in_box(hessian, gradient, theta, problem.theta_max)
-        direction = target - theta
+        if smooth and stalled >= PATIENCE:
+            direction = _along_free(hessian, _residual(problem, theta, gradient), gradient)
+        else:
+            direction = lowest_in_box(hessian, gradient, theta, problem.theta_max) - theta
         gap = _duality_gap(problem, theta, gradient)
         if math.isinf(gap):
             gap = -0.5 * float(gradient @ direction)
+        stalled = 0 if gap < HALVED * best_gap else stalled + 1
         if gap < best_gap:
             best, best_gap = theta, gap
         scale = max(SMALLEST, abs(float(_fitness(problem, risk, theta))))
@@ -131,6 +137,20 @@ def newton(
             break
         theta = _line_search(problem, risk, theta, direction, FARTHEST if smooth else 1.0)
     return best, best_gap
+
+
+def _along_free(hessian: FloatArray, residual: FloatArray, gradient: FloatArray) -> FloatArray:
+    """Return Newton's direction along the coordinates that no bound holds back.
+
+    Where the curvature is next to nothing in many directions, the quadratic program over the whole box
+    is no longer solved exactly enough to make progress; this is, and the line search ends at the box.
+    """
+    free = np.flatnonzero(residual == gradient)
+    direction = np.zeros(len(gradient))
+    values, vectors = np.linalg.eigh(hessian[np.ix_(free, free)])
+    kept = np.maximum(values, 1e-13 * max(float(values[-1]), 1e-300))
+    direction[free] = -vectors @ ((vectors.T @ gradient[free]) / kept)
+    return direction
 
 
 def lowest_in_box(
@@ -163,7 +183,7 @@ def _line_search(
     if along(0.0) >= 0:
         return theta + direction
     most = min(farthest, _room(theta, direction, problem.theta_max))
-    end = 1.0
+    end = min(1.0, most)
     while along(end) < 0:
         if end >= most:
             return problem.project(theta + end * direction)
@@ -173,11 +193,11 @@ def _line_search(
 
 
 def _room(theta: FloatArray, direction: FloatArray, theta_max: float) -> float:
-    """Return the largest t with θ + t·direction in the box, 1 at least: the step itself lies in it."""
+    """Return the largest t with θ + t·direction in the box."""
     moving = direction != 0
     with np.errstate(over="ignore"):  # next to no movement: next to no end
         ends = (np.sign(direction[moving]) * theta_max - theta[moving]) / direction[moving]
-    return max(1.0, float(ends.min())) if len(ends) else 1.0
+    return max(0.0, float(ends.min())) if len(ends) else 1.0
 
 
 def _through_windows(
