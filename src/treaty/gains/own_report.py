@@ -16,6 +16,7 @@ from treaty.gains.own_gain import WORTHWHILE, Audience, OwnGain, gain_from, sent
 from treaty.gains.table import render
 from treaty.learners import survey
 from treaty.models import Model
+from treaty.models.own_rows import OwnRows
 from treaty.records import SourceLike, open_source
 from treaty.terms import Treaty, encoder_of, fit, model_of, problem_of
 from treaty.terms.asking import along_all
@@ -95,15 +96,7 @@ def adapt_model(
         tails = tails_of(rows, theta)
     if ceiling is not None:
         anchors[CEILING] = ceiling[None]
-    audience = Audience(
-        name,
-        model.target,
-        next_records=len(own.truth),
-        probabilities=model.loss == "logistic",
-        shift=model.shift,
-        worthwhile=worthwhile,
-        tails=tails,
-    )
+    audience = _audience(name, model, own, worthwhile, tails)
     with on_one_thread():
         scores, picked = held_out_scores(own.records, anchors, metrics)
         gain = gain_from(audience, own.truth, scores, picked)
@@ -139,17 +132,22 @@ def adapt_public(
     reader = model.reader
     own = reader.own(records, extra)
     metrics = reader.metrics(theta, own, public)
-    audience = Audience(
+    audience = _audience(name, model, own, worthwhile, tails_of(rows, theta))
+    with on_one_thread():
+        scores, picked = held_out_scores(own.records, {PUBLIC: theta[None]}, metrics)
+        gain = gain_from(audience, own.truth, {**scores, ADAPTED: scores[adapted(PUBLIC)]}, picked)
+        chosen = adapt(own.records, theta[None], metrics)[0]
+    return OwnReport(model.adapted_as(chosen, own), gain)
+
+
+def _audience(name: str, model: Model, own: OwnRows, worthwhile: float, tails: float) -> Audience:
+    """Return who asks about a model of its own records."""
+    return Audience(
         name,
         model.target,
         next_records=len(own.truth),
         probabilities=model.loss == "logistic",
         shift=model.shift,
         worthwhile=worthwhile,
-        tails=tails_of(rows, theta),
+        tails=tails,
     )
-    with on_one_thread():
-        scores, picked = held_out_scores(own.records, {PUBLIC: theta[None]}, metrics)
-        gain = gain_from(audience, own.truth, {**scores, ADAPTED: scores[adapted(PUBLIC)]}, picked)
-        chosen = adapt(own.records, theta[None], metrics)[0]
-    return OwnReport(model.adapted_as(chosen, own), gain)
